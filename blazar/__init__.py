@@ -1,0 +1,3 @@
+"""Blazar: one local gateway, many engines."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,56 @@
+"""Where everything lies (D1). Reads the environment it is given, creates folders only when asked."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from blazar.domain import teaching
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """The configuration file and the data folder with its parts."""
+
+    config_file: Path
+    data: Path
+
+    @property
+    def database(self) -> Path:
+        return self.data / "blazar.db"
+
+    @property
+    def models(self) -> Path:
+        return self.data / "models"
+
+    @property
+    def engines(self) -> Path:
+        return self.data / "engines"
+
+    @property
+    def run(self) -> Path:
+        return self.data / "run"
+
+    @property
+    def log(self) -> Path:
+        return self.data / "log"
+
+    def ensure(self) -> "Folders":
+        """Create what is missing; `run` holds secrets and is for the owner alone."""
+        for folder in (self.data, self.models, self.engines, self.log):
+            folder.mkdir(parents=True, exist_ok=True)
+        self.run.mkdir(mode=0o700, exist_ok=True)
+        return self
+
+
+def folders_from(env: Mapping[str, str], config: str | None = None) -> Folders:
+    """`$XDG_*_HOME`, else below `$HOME`, else the current folder with a loud warning on stderr, never silently."""
+    home = env.get("HOME", "")
+    config_home, data_home = env.get("XDG_CONFIG_HOME", ""), env.get("XDG_DATA_HOME", "")
+    if not home and not (config_home and data_home):
+        print(teaching.home_missing(str(Path.cwd())), file=sys.stderr)
+    base = Path(home) if home else Path.cwd()
+    config_root = Path(config_home) if config_home else base / ".config"
+    data_root = Path(data_home) if data_home else base / ".local" / "share"
+    file = Path(config) if config else config_root / "blazar" / "config.toml"
+    return Folders(file.absolute(), (data_root / "blazar").absolute())

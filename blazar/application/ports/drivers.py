@@ -1,0 +1,31 @@
+"""What the application must know of an engine kind; the record itself is data beside the adapter."""
+
+from collections.abc import Collection
+from typing import Protocol
+
+from blazar.domain.argv import Flag
+from blazar.domain.kinds import EngineKind
+from blazar.domain.records import Engine
+
+
+class Driver(Protocol):
+    """One engine kind: its flags and its limits."""
+
+    @property
+    def kind(self) -> EngineKind: ...
+
+    @property
+    def flags(self) -> tuple[Flag, ...]: ...
+
+    @property
+    def load_cap_secs(self) -> float:
+        """Absolute bound of a load unless `model_load_timeout_secs` says otherwise (D34)."""
+        ...
+
+
+class FlagProbe(Protocol):
+    """Which flags a build knows, from its own `--help`, read once per binary."""
+
+    def known_flags(self, engine: Engine) -> Collection[str]:
+        """Empty when the build cannot be asked (then nothing is filtered)."""
+        ...

@@ -1,0 +1,53 @@
+"""What a door needs of the supervisor: a place at a child, held until the answer is drained or dropped."""
+
+from typing import NamedTuple, Protocol
+
+from blazar.application.ports.upstream import Upstream
+from blazar.domain.errors import Fault
+from blazar.domain.kinds import Task
+from blazar.domain.records import Model
+
+DEFAULT_WAIT = 30.0
+"""Seconds a ticket waits for a slot once the child serves: the SLO of normal priority (D17)."""
+
+
+class Ask(NamedTuple):
+    """What a request wants. `wait` bounds the queue, not the load. `num_ctx` is ollama's window wish (0: none)."""
+
+    model: str
+    task: Task = Task.CHAT
+    wait: float = DEFAULT_WAIT
+    num_ctx: int = 0
+
+
+class Lease(Protocol):
+    """One slot of one ready child."""
+
+    model: Model
+    upstream: Upstream
+    ctx: int
+    load_seconds: float  # 0 when the child was serving already
+    queue_seconds: float
+
+    def release(self, keep_alive: float | None = None, *, failed: bool = False) -> None:
+        """Give the slot back; idempotent. `keep_alive` in seconds replaces the idle deadline (0: now, -1: never).
+
+        `failed` says that the child answered 5xx or broke: repeated failures open the breaker (case G6).
+        """
+        ...
+
+    async def explain(self, fault: Fault) -> Fault:
+        """The same fault with what the child said last, once its exit has been noticed (bounded, under a second)."""
+        ...
+
+
+class Leasing(Protocol):
+    """Hands out leases."""
+
+    def try_lease(self, model: str, task: Task = Task.CHAT) -> Lease | None:
+        """The hot path: a lease at once if that child serves and has a free slot, else None. Never awaits, never spawns."""
+        ...
+
+    async def lease(self, ask: Ask) -> Lease:
+        """Resolve, load when needed, wait in line. Raises Refusal or Fault; cancelling it leaves nothing behind."""
+        ...

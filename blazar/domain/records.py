@@ -1,0 +1,84 @@
+"""What the catalog knows: one record a row, immutable. Paths are plain strings: the domain opens nothing."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from blazar.domain.kinds import EngineKind, Provenance, Weights
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """One catalogued model.
+
+    `files` are absolute paths in shard order, `sizes` their bytes. `owned` is true when the files are links inside
+    our models folder: only those may be deleted (D36). `digest` is a hex SHA-256 fingerprint of header and samples.
+    `ctx_train` is the trained window in tokens (0: unknown); `pooling` the GGUF pooling type (None: not an embedder).
+    """
+
+    name: str
+    files: tuple[str, ...]
+    sizes: tuple[int, ...]
+    weights: Weights
+    arch: str
+    quant: str
+    parameters: int
+    ctx_train: int
+    embedding_length: int
+    pooling: int | None
+    template: bool
+    owned: bool
+    digest: str
+    imported_at: float
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files together."""
+        return sum(self.sizes)
+
+    @property
+    def embeds(self) -> bool:
+        """Whether this model is served as an embedding model (D38)."""
+        return self.pooling is not None and self.pooling != 0
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """One installed engine build.
+
+    `server_path` is absolute here; the store keeps it relative to the data folder where it lies inside (contract).
+    `command` are the words that start the server, usually just `server_path`.
+    """
+
+    tag: str
+    kind: EngineKind
+    provenance: Provenance
+    server_path: str
+    version: str
+    active: bool
+    installed_at: float
+    command: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What a spawn begins with."""
+        return self.command or (self.server_path,)
+
+
+class Gpu(NamedTuple):
+    """One accelerator; bytes. `driver` is empty where the PCI device has no driver."""
+
+    ordinal: int
+    name: str
+    vendor: str
+    total: int
+    free: int
+    driver: str
+
+
+class Machine(NamedTuple):
+    """What the hardware census found; bytes and counts."""
+
+    ram_total: int
+    ram_available: int
+    cores: int
+    gpus: tuple[Gpu, ...]
