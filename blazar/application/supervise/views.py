@@ -1,0 +1,47 @@
+"""What the outside may see of a child, and ask of the supervisor. Advice only: never decide a spawn on a view (habit 5)."""
+
+from typing import NamedTuple, Protocol
+
+
+class InstanceView(NamedTuple):
+    """One instance now. Times are Unix seconds (0: not yet), `expires_at` 0 means it stays; sizes in bytes."""
+
+    key: str  # model, model#N, model@vision
+    model: str
+    state: str  # a member of domain.instance.machine.State
+    engine: str
+    provenance: str
+    pid: int
+    port: int
+    ctx: int
+    slots: int
+    in_flight: int
+    waiting: int
+    size: int
+    rss: int
+    loaded_at: float
+    expires_at: float
+    load_seconds: float
+    argv: tuple[str, ...]
+    notes: tuple[str, ...]
+    last_error: str
+
+
+class Supervising(Protocol):
+    """Management of children; explicit wishes only."""
+
+    def views(self) -> list[InstanceView]:
+        """Live instances, by key; a dead child is never listed (case G5)."""
+        ...
+
+    async def load(self, model: str, keep_alive: float | None = None) -> InstanceView:
+        """Bring it to serve; returns when it does."""
+        ...
+
+    async def evict(self, ref: str, *, force: bool = False, cause: str = "asked") -> list[str]:
+        """Drain (unless forced) and stop every instance that `ref` means; their keys. Unknown models raise."""
+        ...
+
+    def reset(self) -> list[str]:
+        """Close every open breaker; the keys that had one."""
+        ...
