@@ -9,6 +9,7 @@ BlazarError
 │   ├── Unserved       no lane for these weights
 │   ├── DoesNotFit     not enough memory
 │   ├── Busy           no slot in time, breaker open, starting, stopping (retry_after)
+│   ├── StoreTrouble   the catalog or a folder of ours is full, read-only, damaged, too new
 │   └── Unreachable · BindConflict · DataDirLocked     the command line's own
 └── Fault              ours or the child's                            5xx
     ├── ChildDied · ChildSilent · SpawnFailed
@@ -111,6 +112,19 @@ class BadModelFile(Malformed):
     def __init__(self, path: str, why: str) -> None:
         super().__init__(teaching.not_a_model_file(path, why))
         self.path, self.why = path, why
+
+
+class BadConfig(Malformed):
+    """The configuration cannot be used; every sentence, the first line first."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        more = teaching.config_more_problems(len(problems) - 1) if len(problems) > 1 else ""
+        super().__init__(problems[0] + more)
+        self.problems = tuple(problems)
+
+
+class StoreTrouble(Refusal):
+    """The catalog or a folder of ours cannot be read or written: disk full, read-only, damaged, too new."""
 
 
 class Unreachable(Refusal):

@@ -78,4 +78,4 @@ def near(name: str, known: Collection[str]) -> tuple[str, ...]:
 
 def file_stem(name: str) -> str:
     """`name` as one path component, reversible: anything but letters, digits, `.`, `_` and `-` is percent-encoded."""
-    return "".join(c if c.isalnum() and c.isascii() or c in "._-" else f"%{ord(c):02X}" for c in name)
+    return "".join(c if (c.isalnum() and c.isascii()) or c in "._-" else f"%{ord(c):02X}" for c in name)

@@ -47,6 +47,22 @@ def model_file_gone(name: str, path: str) -> str:
     return f"model '{name}' points at {path}, which is gone: put the file back, or remove the row (blazar rm {name})"
 
 
+def link_in_the_way(path: str) -> str:
+    return f"{path} is in the way and belongs to no model in the catalog: move it elsewhere, or choose another --name"
+
+
+def several_models_in_folder(path: str, files: Sequence[str]) -> str:
+    return f"{path} holds more than one model: name one of {_list(files)}"
+
+
+def no_model_in_folder(path: str) -> str:
+    return f"{path} holds no .gguf file"
+
+
+def shard_outside_set(path: str, number: int, total: int) -> str:
+    return f"{path} calls itself shard {number} of {total}: its name is wrong"
+
+
 def not_an_embedder(name: str) -> str:
     return (
         f"model '{name}' is not an embedding model: its metadata names no pooling type; "
@@ -329,6 +345,75 @@ def config_bad_value(path: str, line: int, key: str, why: str) -> str:
     return f"{path} line {line}: '{key}' {why}"
 
 
+def config_unknown_group(path: str, line: int, group: str, groups: Sequence[str]) -> str:
+    return f"{path} line {line}: there is no table [{group}] (tables: {_list(groups)})"
+
+
+def config_wrong_group(path: str, line: int, key: str, group: str, home: str) -> str:
+    place = f"under [{home}] or at the root" if home else "at the root"
+    return f"{path} line {line}: '{key}' does not belong under [{group}]: write it {place}"
+
+
+def config_set_twice(path: str, line: int, key: str, group: str) -> str:
+    return f"{path} line {line}: '{key}' is set at the root and under [{group}]: keep one of them"
+
+
+def config_more_problems(count: int) -> str:
+    return f" (and {count} more: blazar doctor lists them)"
+
+
+def setting_bad_value(source: str, key: str, why: str) -> str:
+    return f"{source}: '{key}' {why}"
+
+
+def config_environment(name: str) -> str:
+    return f"environment variable {name}"
+
+
+def config_command_line() -> str:
+    return "command line"
+
+
+def config_not_toml(why: str) -> str:
+    return f"it is not valid TOML: {why[:1].lower()}{why[1:]}"
+
+
+def config_not_utf8(line: int) -> str:
+    return f"it is not UTF-8 text (line {line})"
+
+
+_WANTS = {
+    "int": "must be a whole number",
+    "number": "must be a number",
+    "bool": "must be true or false",
+    "text": "must be text in quotes",
+    "list": "must be a list",
+    "table": "must be a table",
+    "tables": "must be a list of tables",
+    "words": "must be a list of texts",
+    "at_least": "must be {limit} or more",
+    "at_most": "must be {limit} or less",
+    "above": "must be more than {limit}",
+    "long": "must have at least {limit} characters",
+    "one_of": "must be one of {limit}",
+    "missing": "is required",
+    "filter": "must be a level (off, error, warn, info, debug, trace) or a list such as info,blazar.access=off",
+    "unique": "must be unique: {limit} appears twice",
+    "exclusive": "excludes {limit}: set one of the two",
+    "name": "must be a model name",
+    "environment": "must be letters, digits and _, not beginning with a digit",
+}
+
+
+def config_wants(what: str, limit: object = "") -> str:
+    """What a configuration value must be; `what` is a key of the table above."""
+    return _WANTS[what].format(limit=limit)
+
+
+def config_found(value: object) -> str:
+    return f" (found {value})"
+
+
 def unknown_config_key(key: str, near: Sequence[str]) -> str:
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     return f"there is no configuration key '{key}'{hint}"
@@ -338,9 +423,162 @@ def keep_alive_wrong(text: str) -> str:
     return f"keep_alive '{text[:40]}' is not a duration: use seconds, '10m', 0 (unload now) or -1 (stay)"
 
 
+def catalog_trouble(path: str, why: str) -> str:
+    return f"the catalog {path} cannot be used: {why}"
+
+
+def catalog_from_the_future(path: str, found: int, known: int) -> str:
+    return (
+        f"the catalog {path} was written by a newer Blazar (version {found}, this one knows {known}): "
+        "update Blazar, or move the file away to start afresh"
+    )
+
+
+def catalog_foreign(path: str, found: int) -> str:
+    return (
+        f"the catalog {path} is not one that Blazar wrote (version {found}): move the file away, a new one is made then"
+    )
+
+
 def disk_trouble(what: str, why: str) -> str:
     return f"{what} failed: {why}"
 
 
 def interrupted() -> str:
     return "interrupted"
+
+
+def usage(message: str, prog: str) -> str:
+    return f"{message} (see {prog} --help)"
+
+
+def unknown_verb(word: str, prog: str, near: Sequence[str]) -> str:
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    return f"{prog} has no verb '{word[:40]}'{hint} ({prog} --help lists them)"
+
+
+def host_unusable(text: str) -> str:
+    return f"'{text[:80]}' is not an address of a daemon: use HOST, HOST:PORT or http://HOST:PORT"
+
+
+def local_only(verb: str) -> str:
+    return f"blazar {verb} works on this machine's own files: leave out --host"
+
+
+def serve_host_after() -> str:
+    return "--host before the verb names a running daemon: write blazar serve --host ADDRESS to choose where to listen"
+
+
+def daemon_gone(url: str) -> str:
+    return f"the daemon at {url} closed the connection before its answer was complete (blazar logs may say why)"
+
+
+def daemon_not_ours(url: str) -> str:
+    return f"something answers at {url}, but it is not a Blazar daemon: name yours with --host, or start one on a free port"
+
+
+def daemon_slow(url: str, seconds: float) -> str:
+    return f"the daemon at {url} did not answer within {seconds:g} s"
+
+
+def daemon_start_failed(code: int, last: str) -> str:
+    said = f": {last}" if last else ""
+    return f"the daemon stopped while starting (exit code {code}){said}"
+
+
+def daemon_start_slow(seconds: float) -> str:
+    return f"the daemon was not ready within {seconds:g} s and goes on starting; blazar logs shows how far it is"
+
+
+def daemon_started(url: str, pid: int) -> str:
+    return f"Blazar serves at {url} (pid {pid})"
+
+
+def daemon_stopped(pid: int) -> str:
+    return f"the daemon (pid {pid}) has stopped"
+
+
+def daemon_stop_slow(pid: int, seconds: float) -> str:
+    return f"the daemon (pid {pid}) was told to stop and still runs after {seconds:g} s; blazar logs shows what it waits for"
+
+
+def daemon_of_another(pid: int) -> str:
+    return f"the daemon (pid {pid}) belongs to another user, who has to stop it"
+
+
+def no_log(name: str, path: str) -> str:
+    return f"there is no log of {name} yet ({path})"
+
+
+def nothing_catalogued() -> str:
+    return "no models yet: blazar import PATH adds a GGUF file"
+
+
+def nothing_loaded() -> str:
+    return "no model is loaded: blazar load MODEL warms one, and any request loads its own"
+
+
+def no_builds() -> str:
+    return no_engine("llamacpp", ())
+
+
+def model_imported(name: str, size: int, linked: bool) -> str:
+    how = "hardlinked, no byte copied" if linked else "referred to where it lies, since it cannot be hardlinked"
+    return f"imported '{name}' ({size / 2**30:.2f} GiB, {how}): blazar run {name}"
+
+
+def model_removed(name: str) -> str:
+    return f"removed '{name}'"
+
+
+def model_copied(source: str, target: str) -> str:
+    return f"'{target}' is another name for '{source}' now"
+
+
+def model_loaded(name: str, seconds: float) -> str:
+    return f"'{name}' is loaded" + (f" ({seconds:.1f} s)" if seconds > 0 else "")
+
+
+def models_evicted(keys: Sequence[str]) -> str:
+    return f"evicted {_list(keys)}"
+
+
+def nothing_to_evict(name: str) -> str:
+    return f"'{name}' was not loaded"
+
+
+def breakers_reset(keys: Sequence[str]) -> str:
+    return f"crash breakers cleared: {_list(keys)}" if keys else "no crash breaker was open"
+
+
+def engine_installed(tag: str, active: bool) -> str:
+    return f"installed engine '{tag}'" + (", which is active now" if active else f": blazar engine use {tag} activates it")
+
+
+def engine_active(tag: str) -> str:
+    return f"engine '{tag}' is active; models that run keep the engine they were loaded with"
+
+
+def engine_removed(tag: str) -> str:
+    return f"removed engine '{tag}'"
+
+
+def config_valid(path: str) -> str:
+    return f"{path} is valid"
+
+
+def unexpected(kind: str, text: str) -> str:
+    said = f": {text[:200]}" if text else ""
+    return f"something went wrong inside Blazar ({kind}{said}); run it again with BLAZAR_DEBUG=1 to see the details"
+
+
+def answer_incomplete(model: str) -> str:
+    return f"the answer of '{model}' ended before it was complete"
+
+
+def no_prompt() -> str:
+    return "the prompt is empty: give one after the model's name, or pipe one in"
+
+
+def setting_wrong(text: str) -> str:
+    return f"'{text[:60]}' is not a setting: write NAME VALUE, or NAME=VALUE on the command line"

@@ -29,9 +29,13 @@ class ToolFragment(NamedTuple):
 
 
 class Finish(NamedTuple):
-    """Why the answer ended, in OpenAI's words: stop, length, tool_calls, content_filter."""
+    """Why the answer ended, in OpenAI's words: stop, length, tool_calls, content_filter.
+
+    `stop` is the stop sequence that ended it, where the child said so.
+    """
 
     reason: str
+    stop: str = ""
 
 
 class Usage(NamedTuple):

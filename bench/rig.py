@@ -1,0 +1,226 @@
+"""The pieces of a measurement: compiled stub and load generator, the daemon in front of the stub, nginx where there is one.
+
+Gateways run on core 0, stub and load generator on core 1, so that what a gateway costs is not taken from its measuring.
+Everything listens on loopback, is bounded in requests and seconds, and is ended by its pid.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / ".cache" / "bench"
+KEY = "plm_bench"
+SLOTS = 64
+
+NGINX = """
+worker_processes 1; daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log;
+events {{ worker_connections 4096; }}
+http {{
+  access_log off; keepalive_requests 1000000000; client_body_temp_path {folder}/b; proxy_temp_path {folder}/p;
+  fastcgi_temp_path {folder}/f; uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
+  upstream child {{ server 127.0.0.1:{child}; keepalive 256; keepalive_requests 1000000000; }}
+  server {{ listen 127.0.0.1:{port}; location / {{
+    proxy_pass http://child; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off; }} }}
+}}
+"""
+
+
+class Target(NamedTuple):
+    """Something that answers chat completions; `pid` is whose processor time counts."""
+
+    name: str
+    port: int
+    pid: int
+
+
+def compiled(name: str) -> Path | None:
+    """Build one of the C helpers when it is older than its source; None without a compiler."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    source, binary = ROOT / "bench" / f"{name}.c", BUILD / name
+    if compiler is None:
+        return None
+    if not binary.exists() or binary.stat().st_mtime < source.stat().st_mtime:
+        BUILD.mkdir(parents=True, exist_ok=True)
+        subprocess.run([compiler, "-O2", "-o", str(binary), str(source)], check=True)
+    return binary
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def pinned(core: int) -> dict[str, Any]:
+    """Popen arguments that put a process on one core, where there are two."""
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < 2:
+        return {}
+    return {"preexec_fn": lambda: os.sched_setaffinity(0, {cores[core]})}
+
+
+@contextlib.contextmanager
+def process(words: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[str]]:
+    """A process that is gone when the block ends."""
+    running = subprocess.Popen(list(words), text=True, **options)
+    try:
+        yield running
+    finally:
+        if running.poll() is None:
+            running.send_signal(signal.SIGTERM)
+            try:
+                running.wait(30)
+            except subprocess.TimeoutExpired:
+                running.kill()
+                running.wait()
+        if running.stdout is not None:
+            running.stdout.close()
+
+
+def listening(port: int, seconds: float = 20.0) -> None:
+    """Wait until somebody accepts on a port."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.005)
+    raise TimeoutError(f"nothing listens on {port}")
+
+
+@contextlib.contextmanager
+def direct(stub: Path, pace_us: int) -> Iterator[Target]:
+    port = free_port()
+    env = os.environ | {"BENCH_PACE_US": str(pace_us)}
+    words = [str(stub), "--port", str(port)]
+    with process(words, env=env, stdout=subprocess.DEVNULL, **pinned(1)) as running:
+        listening(port)
+        yield Target("direct", port, running.pid)
+
+
+@contextlib.contextmanager
+def nginx(child: int) -> Iterator[Target | None]:
+    """nginx in front of a child, or None where it is not installed."""
+    binary = shutil.which("nginx")
+    if binary is None:
+        yield None
+        return
+    port = free_port()
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "nginx.conf"
+        file.write_text(NGINX.format(folder=folder, child=child, port=port))
+        with process([binary, "-c", str(file), "-p", folder], stderr=subprocess.DEVNULL, **pinned(0)) as running:
+            listening(port)
+            workers = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
+            yield Target("nginx", port, int(workers[0]) if workers else running.pid)
+
+
+class Gateway(NamedTuple):
+    """A running daemon: where it is and what starting it took, in seconds."""
+
+    target: Target
+    home: Path
+    env: dict[str, str]
+    listen_seconds: float
+    ready_seconds: float
+
+
+@contextlib.contextmanager
+def blazar(stub: Path, model: Path, pace_us: int) -> Iterator[Gateway]:
+    """The whole daemon with one key, its audit log and its access log, in front of the stub as its engine."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        config = home / "config" / "blazar" / "config.toml"
+        config.parent.mkdir(parents=True)
+        config.write_text(f'slots = {SLOTS}\nspawn_mem_guard = false\n\n[[keys]]\nname = "bench"\nkey = "{KEY}"\n')
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("BLAZAR_", "XDG_"))}
+        env |= {"XDG_CONFIG_HOME": str(home / "config"), "XDG_DATA_HOME": str(home / "data")}
+        env |= {"BLAZAR_ENGINE_PATH": str(stub), "BENCH_PACE_US": str(pace_us), "BLAZAR_API_KEY": KEY}
+        verb = [sys.executable, "-m", "blazar"]
+        subprocess.run([*verb, "import", str(model), "--name", "bench"], env=env, check=True, stdout=subprocess.DEVNULL)
+        port = free_port()
+        begin = time.monotonic()
+        log = (home / "stderr.txt").open("w")
+        with (
+            log,
+            process([*verb, "serve", "--port", str(port)], env=env, stdout=log, stderr=log, **pinned(0)) as running,
+        ):
+            listening(port)
+            listen = time.monotonic() - begin
+            first_answer(port)
+            ready = time.monotonic() - begin
+            for child in children(running.pid):
+                os.sched_setaffinity(child, {max(os.sched_getaffinity(os.getpid()))})
+            yield Gateway(Target("blazar", port, running.pid), home, env, listen, ready)
+
+
+def children(pid: int) -> list[int]:
+    return [
+        int(word) for task in Path(f"/proc/{pid}/task").iterdir() for word in (task / "children").read_text().split()
+    ]
+
+
+def first_answer(port: int) -> None:
+    """Ask until the first proxied answer comes."""
+    import http.client
+
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        try:
+            connection.request("POST", "/v1/chat/completions", BODY, {"authorization": f"Bearer {KEY}"})
+            if connection.getresponse().status == 200:
+                return
+        except OSError:
+            pass
+        finally:
+            connection.close()
+        time.sleep(0.01)
+    raise TimeoutError("the gateway gave no proxied answer")
+
+
+# About the size of a short chat request (485 bytes), as in the measurements that the targets come from.
+TEXT = (
+    "Write one plain paragraph about local inference servers, their queues and what they add to the first token. " * 3
+)
+BODY = json.dumps({"model": "bench", "messages": [{"role": "user", "content": TEXT}], "max_tokens": 64})
+STREAM = BODY[:-1] + ', "stream": true}'
+
+
+def load(
+    tool: Path, target: Target, path: str, body: str, *, width: int, count: int, seconds: float, rate: float = 0
+) -> Any:
+    """One run of the load generator; its JSON line and the gateway's processor seconds."""
+    words = [str(tool), str(target.port), path, str(width), str(count), str(seconds), str(rate), KEY]
+    before = cpu_seconds(target.pid)
+    done = subprocess.run(
+        words, input=body, capture_output=True, text=True, check=True, timeout=seconds + 60, **pinned(1)
+    )
+    result = json.loads(done.stdout)
+    result["cpu"] = cpu_seconds(target.pid) - before
+    return result
+
+
+def cpu_seconds(pid: int) -> float:
+    """Processor time of a process (all its threads) so far, from the scheduler's own nanosecond count."""
+    total = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        total += int((task / "schedstat").read_text().split()[0])
+    return total / 1e9
+
+
+def rss_bytes(pid: int) -> int:
+    fields = Path(f"/proc/{pid}/statm").read_text().split()
+    return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")

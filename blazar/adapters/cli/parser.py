@@ -1,0 +1,238 @@
+"""What may be typed: every verb, its words and its help, which is also the man page. Imports nothing but argparse.
+
+Each verb sets `action`, the key into the table of `verbs`, so that aliases need no second row. What a parse cannot accept is
+raised as `UsageError`; the shell prints it in one line and exits with 2.
+"""
+
+import argparse
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
+
+_EPILOG = """\
+exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 the address or the data folder is taken,
+4 no daemon answers, 130 interrupted. environment: BLAZAR_HOST (daemon to talk to), BLAZAR_API_KEY,
+BLAZAR_ENGINE_PATH (a llama-server of your own), BLAZAR_DEBUG (show tracebacks), NO_COLOR,
+XDG_CONFIG_HOME, XDG_DATA_HOME.
+"""
+
+
+class UsageError(Exception):
+    """Words that cannot be parsed. `word` and `choices` are there when one of a closed set was wanted."""
+
+    def __init__(self, message: str, prog: str, word: str = "", choices: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.prog, self.word, self.choices = prog, word, tuple(choices)
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse that raises instead of printing two lines, and never guesses at abbreviations."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, allow_abbrev=False, **kwargs)
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, self.prog)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if isinstance(action, argparse._SubParsersAction) and value not in (action.choices or ()):  # noqa: SLF001
+            raise UsageError(f"no verb '{value}'", self.prog, str(value), [*(action.choices or ())])
+        super()._check_value(action, value)
+
+
+def _common(defaults: bool) -> argparse.ArgumentParser:
+    """The options that may stand before and after the verb; behind it they only override (no defaults of their own)."""
+    common = argparse.ArgumentParser(add_help=False)
+
+    def default(value: Any) -> Any:
+        return value if defaults else argparse.SUPPRESS
+
+    common.add_argument("--json", action="store_true", default=default(False), help="answer and errors as JSON")
+    common.add_argument("-q", "--quiet", action="store_true", default=default(False), help="print results only")
+    common.add_argument("--config", metavar="FILE", default=default(None), help="use this configuration file")
+    return common
+
+
+def _target(defaults: bool) -> argparse.ArgumentParser:
+    """`--host URL` of a running daemon; `serve --host` is another thing and has another destination."""
+    target = argparse.ArgumentParser(add_help=False)
+    target.add_argument(
+        "--host",
+        dest="target",
+        metavar="URL",
+        default=None if defaults else argparse.SUPPRESS,
+        help="the daemon to talk to (default: $BLAZAR_HOST, else the one of this data folder, else 127.0.0.1:11435)",
+    )
+    return target
+
+
+class _Family:
+    """Adds verbs with the common options and the same text as help and description."""
+
+    def __init__(self, verbs: Any) -> None:
+        self._verbs = verbs  # what `add_subparsers` returns; its class is private to argparse
+
+    def add(self, name: str, text: str, *, aliases: Iterable[str] = (), action: str = "", host: bool = True) -> Parser:
+        parents = [_common(defaults=False), *([_target(defaults=False)] if host else [])]
+        verb: Parser = self._verbs.add_parser(
+            name,
+            aliases=list(aliases),
+            parents=parents,
+            help=text,
+            description=text[:1].upper() + text[1:] + ".",
+        )
+        verb.set_defaults(action=action or name)
+        return verb
+
+    def group(self, name: str, text: str, metavar: str) -> "_Family":
+        """A verb with verbs of its own (`engine list`)."""
+        about = text[:1].upper() + text[1:] + "."
+        parser = self._verbs.add_parser(name, parents=[_common(defaults=False)], help=text, description=about)
+        return _Family(parser.add_subparsers(dest="subverb", metavar=metavar, required=True, parser_class=Parser))
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    parser = Parser(
+        prog="blazar",
+        description="Local inference server: one gateway for OpenAI, ollama and Anthropic clients over unmodified engines.",
+        epilog=_EPILOG,
+        parents=[_common(defaults=True), _target(defaults=True)],
+    )
+    parser.add_argument("-V", "--version", action="store_true", help="print the version and exit")
+    verbs = _Family(parser.add_subparsers(dest="verb", metavar="VERB", title="verbs", parser_class=Parser))
+    _add_daemon(verbs)
+    _add_run(verbs)
+    _add_models(verbs)
+    _add_children(verbs)
+    _add_engines(verbs.group("engine", "list, install, choose and remove engine builds", "list|install|use|rm"))
+    _add_config(verbs.group("config", "read the configuration", "get|list|defaults|path|validate"))
+    _add_installation(verbs)
+    return parser
+
+
+def parse(words: Sequence[str]) -> argparse.Namespace:
+    """Parse; free words that stand behind options (`run MODEL --verbose say hi`) are collected too.
+
+    argparse before 3.12 gives a `*` positional its empty match as soon as the positional before it is filled.
+    """
+    args, rest = build_parser().parse_known_args(words)
+    if rest:
+        if getattr(args, "action", "") != "run" or any(word.startswith("-") and word != "-" for word in rest):
+            prog = f"blazar {args.verb}" if getattr(args, "verb", None) else "blazar"
+            raise UsageError(f"unrecognized arguments: {' '.join(rest)}", prog)
+        args.prompt = [*args.prompt, *rest]
+    return args
+
+
+def _bind(verb: Parser) -> None:
+    verb.add_argument("--host", dest="bind_host", metavar="ADDRESS", help="address to listen on (default: host in config.toml)")
+    verb.add_argument("--port", type=_port, metavar="N", help="port to listen on; 0 takes a free one (default: port in config.toml)")
+
+
+def _port(text: str) -> int:
+    number = int(text)
+    if not 0 <= number <= 65535:
+        raise ValueError
+    return number
+
+
+_port.__name__ = "port"  # argparse says "invalid port value"
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise ValueError
+    return number
+
+
+_positive.__name__ = "number"
+
+
+def _add_daemon(verbs: _Family) -> None:
+    serve = verbs.add("serve", "run the daemon: the gateway and its engines", aliases=["start"], host=False)
+    _bind(serve)
+    serve.add_argument("--detach", action="store_true", help="start it in the background and return when it is ready")
+    verbs.add("stop", "stop the daemon of this data folder; requests in flight are finished first", host=False)
+    restart = verbs.add("restart", "stop the daemon and start it in the background, with the options it was started with", host=False)
+    _bind(restart)
+    verbs.add("status", "say whether a daemon answers, where, and for how long it has been up")
+    logs = verbs.add("logs", "print the log of the daemon, or of the engine of one model", host=False)
+    logs.add_argument("model", nargs="?", metavar="MODEL", help="the model whose engine is meant (default: the daemon)")
+    logs.add_argument("-f", "--follow", action="store_true", help="go on printing what is added")
+    logs.add_argument("-n", "--lines", type=_positive, default=200, metavar="N", help="begin N lines before the end; 0: all (default: 200)")
+
+
+def _add_run(verbs: _Family) -> None:
+    run = verbs.add("run", "chat with a model: one answer with a PROMPT or piped input, else a conversation")
+    run.add_argument("model", metavar="MODEL", help="name of the model (blazar list)")
+    run.add_argument("prompt", nargs="*", metavar="PROMPT", help="the prompt; piped input is added to it")
+    run.add_argument("-i", "--interactive", action="store_true", help="hold a conversation even if the input is piped")
+    run.add_argument("--system", metavar="TEXT", help="system prompt")
+    run.add_argument("--think", action=argparse.BooleanOptionalAction, default=None, help="have the model think first, or not")
+    run.add_argument("--hide-thinking", action="store_true", help="do not print what the model thinks")
+    run.add_argument("--format", choices=["json"], metavar="json", help="have the model answer in JSON")
+    run.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a sampling option, such as temperature=0; repeatable")
+    run.add_argument("--keep-alive", metavar="D", help="how long the model stays loaded afterwards: 10m, seconds, 0, -1")
+    run.add_argument("-v", "--verbose", action="store_true", help="print token counts and speeds after each answer")
+
+
+def _add_models(verbs: _Family) -> None:
+    add = verbs.add("import", "add a GGUF file to the catalog by hardlink, without copying it", host=False)
+    add.add_argument("path", metavar="PATH", help="the file; of a set of shards any one")
+    add.add_argument("--name", metavar="N", help="name of the model (default: from the file's name)")
+    verbs.add("list", "list the models of the catalog; with --quiet their names only", aliases=["ls"])
+    show = verbs.add("show", "say what is known about a model")
+    show.add_argument("model", metavar="MODEL")
+    show.add_argument("-v", "--verbose", action="store_true", help="all metadata of the file as well")
+    remove = verbs.add("rm", "remove models from the catalog, and their links; a file that was only referred to stays")
+    remove.add_argument("models", nargs="+", metavar="MODEL")
+    remove.add_argument("-f", "--force", action="store_true", help="stop a running engine at once, requests in flight are cut")
+    copy = verbs.add("cp", "give a model a second name; takes no space")
+    copy.add_argument("source", metavar="SRC")
+    copy.add_argument("target_name", metavar="DST")
+    pull = verbs.add("pull", "download a model from a registry (not part of this build)")
+    pull.add_argument("reference", nargs="?", metavar="REF")
+
+
+def _add_children(verbs: _Family) -> None:
+    ps = verbs.add("ps", "list the loaded models and the engines that serve them")
+    ps.add_argument("--reset", action="store_true", help="let models be tried again at once whose engine kept crashing")
+    load = verbs.add("load", "load a model now; starts the daemon if none answers")
+    load.add_argument("model", metavar="MODEL")
+    load.add_argument("--keep-alive", metavar="D", help="how long it stays without requests: 10m, seconds, -1 (stays)")
+    evict = verbs.add("evict", "stop the engine of a model; requests in flight are finished first", aliases=["unload"])
+    evict.add_argument("model", metavar="MODEL", help="MODEL, or one of its instances: MODEL#N, MODEL@vision")
+    evict.add_argument("-f", "--force", action="store_true", help="do not wait for requests in flight")
+    explain = verbs.add("explain", "say how a model would be served: engine and why, command line, fit; loads nothing")
+    explain.add_argument("model", metavar="MODEL")
+
+
+def _add_engines(verbs: _Family) -> None:
+    verbs.add("list", "list the engine builds, the active one of each kind first", aliases=["ls"], action="engine-list", host=False)
+    install = verbs.add("install", "install a release archive beside the builds that are there", action="engine-install", host=False)
+    install.add_argument("file", metavar="FILE", help="a .tar.gz or .zip as the engine's project publishes it")
+    install.add_argument("--sha256", metavar="HEX", help="its checksum as published; required")
+    install.add_argument("--tag", metavar="T", help="name of the build (default: from the archive)")
+    use = verbs.add("use", "make a build the active one of its kind", action="engine-use", host=False)
+    use.add_argument("tag", metavar="TAG")
+    remove = verbs.add("rm", "remove a build", action="engine-rm", host=False)
+    remove.add_argument("tag", metavar="TAG")
+
+
+def _add_config(verbs: _Family) -> None:
+    get = verbs.add("get", "print the value of a key; gateway.port and model_overrides.NAME.ctx work too", action="config-get", host=False)
+    get.add_argument("key", metavar="KEY")
+    verbs.add("list", "print every key with its value and where that comes from", aliases=["ls"], action="config-list", host=False)
+    verbs.add("defaults", "print the defaults as a configuration file", action="config-defaults", host=False)
+    verbs.add("path", "print where the configuration file is looked for", action="config-path", host=False)
+    verbs.add("validate", "check the configuration file", action="config-validate", host=False)
+
+
+def _add_installation(verbs: _Family) -> None:
+    verbs.add("doctor", "examine machine, GPUs, engines, models and daemon; each row says what to do")
+    completion = verbs.add("completion", "print a completion script for a shell", host=False)
+    completion.add_argument("shell", choices=["bash", "zsh", "fish"], metavar="bash|zsh|fish")
+    verbs.add("version", "print the version", host=False)
+    for name in ("login", "signin", "logout"):
+        verbs.add(name, "refused: there are no accounts", action="accounts", host=False)

@@ -1,0 +1,105 @@
+"""How results look: tables, sizes, durations, colours. Plain when piped or when NO_COLOR is set. Prints nothing by itself."""
+
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TextIO
+
+GIB = 2**30
+
+
+class Column(NamedTuple):
+    """One column: its heading, and whether it holds numbers (flush right)."""
+
+    title: str
+    right: bool = False
+
+
+def table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
+    """Columns two spaces apart, no trailing blanks, headings first. Never cut: a pipe may read it."""
+    titles = [column.title for column in columns]
+    widths = [max(len(row[i]) for row in (titles, *rows)) for i in range(len(columns))]
+
+    def line(cells: Sequence[str]) -> str:
+        padded = [
+            cell.rjust(width) if column.right else cell.ljust(width)
+            for cell, width, column in zip(cells, widths, columns, strict=True)
+        ]
+        return "  ".join(padded).rstrip()
+
+    return "\n".join(line([clean(cell) for cell in row]) for row in (titles, *rows))
+
+
+def facts(rows: Sequence[tuple[str, str]], indent: str = "") -> str:
+    """`name  value` lines, names padded to one width."""
+    width = max((len(name) for name, _ in rows), default=0)
+    return "\n".join(f"{indent}{name.ljust(width)}  {clean(value)}".rstrip() for name, value in rows)
+
+
+def clean(text: str) -> str:
+    """Without control characters: a name from a hostile file must not drive the terminal."""
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
+def safe_stream(text: str) -> str:
+    """Model output for a terminal: newlines and tabs stay, escape sequences do not reach it."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "" for c in text)
+
+
+def size(count: float) -> str:
+    """Bytes in GiB, the one unit of all listings (case B20)."""
+    return f"{count / GIB:.2f} GiB"
+
+
+def duration(seconds: float) -> str:
+    """`12s`, `4m 30s`, `2h 5m`, `3d 4h`: two units at most."""
+    whole = max(0, round(seconds))
+    for unit, below, big, small in ((86400, 3600, "d", "h"), (3600, 60, "h", "m"), (60, 1, "m", "s")):
+        if whole >= unit:
+            rest = whole % unit // below
+            return f"{whole // unit}{big}" + (f" {rest}{small}" if rest else "")
+    return f"{whole}s"
+
+
+def ago(moment: float, now: float | None = None) -> str:
+    """How long ago a Unix time was; a dash for never."""
+    return f"{duration((time.time() if now is None else now) - moment)} ago" if moment > 0 else "-"
+
+
+def count(number: float) -> str:
+    """Parameters as people write them: 135M, 7.2B."""
+    for unit, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "K")):
+        if number >= unit:
+            value = number / unit
+            return (f"{value:.1f}".removesuffix(".0") if value < 100 else f"{value:.0f}") + letter
+    return f"{number:.0f}" if number else "-"
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether a person looks at it."""
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:  # closed
+        return False
+
+
+class Style:
+    """Escape sequences, or nothing where colour is unwanted."""
+
+    def __init__(self, stream: TextIO | None = None, env: Mapping[str, str] | None = None) -> None:
+        env = os.environ if env is None else env
+        self.on = is_terminal(stream or sys.stdout) and not env.get("NO_COLOR") and env.get("TERM") != "dumb"
+
+    def _paint(self, code: str, text: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.on and text else text
+
+    def bold(self, text: str) -> str:
+        return self._paint("1", text)
+
+    def dim(self, text: str) -> str:
+        return self._paint("2", text)
+
+    def verdict(self, status: str) -> str:
+        """`ok`, `warn` and `fail` in green, yellow and red."""
+        return self._paint({"ok": "32", "warn": "33", "fail": "31"}.get(status, "0"), status)

@@ -1,0 +1,31 @@
+"""What an engine kind is: a record. Its oddities are fields with a reason, not branches in the code that runs it."""
+
+from dataclasses import dataclass
+
+from blazar.application.ports.drivers import Driver
+from blazar.domain.argv import Flag
+from blazar.domain.kinds import EngineKind
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSpec(Driver):
+    """One upstream project: how its server is told things, and how it says that it is ready.
+
+    `server` is the program's file name inside an archive. `health` answers 200 once the model is loaded, `models` lists the
+    served alias. The endpoint flags are spelled here because only the process adapter knows port and key file.
+    `port_taken` is what it prints when its port is in use; `scrubbed` are prefixes of inherited variables that would
+    change its settings behind our back (D30).
+    """
+
+    kind: EngineKind
+    flags: tuple[Flag, ...]
+    server: str
+    load_cap_secs: float = 180.0
+    health: bytes = b"/health"
+    models: bytes = b"/v1/models"
+    host_flag: str = "--host"
+    port_flag: str = "--port"
+    key_file_flag: str = "--api-key-file"
+    port_taken: str = ""
+    scrubbed: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,101 @@
+"""Which status an error has, which dialect a path speaks, and the bytes of a refusal (D10). Holds no sentences."""
+
+import json
+from functools import lru_cache
+from math import ceil
+from typing import Final, NamedTuple
+
+from blazar.adapters.http.asgi import Scope, Send, answer, headers_of
+from blazar.adapters.http.record import RECORD
+from blazar.domain import errors
+from blazar.domain.kinds import Dialect
+from blazar.domain.wire.envelopes import envelope
+
+# Looked up along the class's own order, so the nearest entry counts. A request that can never succeed is a 4xx, also
+# where memory is short (DoesNotFit is not 507): the stock SDKs send every 5xx again, which here would only load twice.
+STATUS: Final[dict[type[BaseException], int]] = {
+    errors.Refusal: 400,
+    errors.Malformed: 400,
+    errors.Unserved: 400,
+    errors.DoesNotFit: 400,
+    errors.Unauthorized: 401,
+    errors.Forbidden: 403,
+    errors.NotFound: 404,
+    errors.Conflict: 409,
+    errors.TooLarge: 413,
+    errors.Busy: 503,
+    errors.Fault: 500,
+    errors.SpawnFailed: 502,
+    errors.ChildDied: 502,
+    errors.ChildSilent: 504,
+}
+
+_OLLAMA_NAMES: Final = frozenset(
+    "blobs chat copy create delete embed embeddings generate ps pull push show tags version".split()
+)
+JSON: Final = (b"content-type", b"application/json")
+
+
+class Problem(NamedTuple):
+    """A refusal ready to be sent."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+
+
+@lru_cache(maxsize=64)
+def _status_of_class(kind: type[BaseException]) -> int:
+    return next(STATUS[base] for base in kind.__mro__ if base in STATUS)
+
+
+def status_of(error: errors.BlazarError) -> int:
+    """The HTTP status of `error`."""
+    if isinstance(error, errors.EngineSaid):
+        # A child that calls its answer an error with a success status has broken the contract, which is our 502.
+        return error.status if 400 <= error.status <= 599 else 502
+    return _status_of_class(type(error)) if isinstance(error, errors.Refusal | errors.Fault) else 500
+
+
+def dialect_of(path: str) -> Dialect:
+    """Whose envelope an error on `path` wears."""
+    if path.startswith("/api/"):
+        return Dialect.OLLAMA if path[5:].partition("/")[0] in _OLLAMA_NAMES else Dialect.NATIVE
+    if path == "/v1/messages" or path.startswith("/v1/messages/"):
+        return Dialect.ANTHROPIC
+    return Dialect.OPENAI if path.startswith("/v1/") else Dialect.NATIVE
+
+
+def dialect_for(scope: Scope) -> Dialect:
+    """`dialect_of` for a request: the shared model listing is Anthropic's when its client asks."""
+    path: str = scope["path"]
+    if path.startswith("/v1/models") and b"anthropic-version" in headers_of(scope):
+        return Dialect.ANTHROPIC
+    return dialect_of(path)
+
+
+def problem(error: errors.BlazarError, dialect: Dialect, trace: str | None = None) -> Problem:
+    """`error` in `dialect`: status, headers and body."""
+    status = status_of(error)
+    field = error.field if isinstance(error, errors.Malformed) else None
+    shown = envelope(dialect, status, str(error), field, trace)
+    headers = [JSON]
+    if isinstance(error, errors.Busy):
+        headers.append((b"retry-after", str(max(1, ceil(error.retry_after))).encode()))
+    if isinstance(error, errors.Unauthorized):
+        headers.append((b"www-authenticate", b"Bearer"))
+        if dialect in (Dialect.OPENAI, Dialect.NATIVE):
+            # ODD: the specification prints this one body byte by byte, and it has no "param".
+            shown["error"].pop("param", None)
+    return Problem(status, headers, json.dumps(shown, ensure_ascii=False, separators=(",", ":")).encode())
+
+
+async def refuse(scope: Scope, send: Send, error: errors.BlazarError) -> None:
+    """Answer a request with `error`, in the dialect of its path."""
+    if scope["type"] == "websocket":
+        # Closing before accepting makes the server answer the handshake with 403.
+        await send({"type": "websocket.close", "code": 1008, "reason": ""})
+        return
+    record = scope.get(RECORD)
+    shown = problem(error, dialect_for(scope), record.trace if record is not None else None)
+    await answer(send, shown.status, shown.headers, shown.body)

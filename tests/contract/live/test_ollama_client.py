@@ -1,0 +1,127 @@
+"""The stock `ollama` package against the gateway."""
+
+import ollama
+import pytest
+
+from tests.contract.live.conftest import Gateway
+
+
+@pytest.fixture
+def client(gateway: Gateway) -> ollama.Client:
+    return ollama.Client(host=gateway.url, headers={"authorization": f"Bearer {gateway.key}"}, timeout=120)
+
+
+def test_chat(client: ollama.Client, gateway: Gateway) -> None:
+    """A whole answer with counts and durations in nanoseconds."""
+    got = client.chat(gateway.chat, messages=[{"role": "user", "content": "Say hello."}], options={"num_predict": 12})
+    assert got.message.content
+    assert got.done
+    assert got.done_reason in ("stop", "length")
+    assert (got.prompt_eval_count or 0) > 0
+    assert (got.eval_count or 0) > 0
+    assert (got.total_duration or 0) >= (got.eval_duration or 0) > 0
+
+
+def test_chat_streams(client: ollama.Client, gateway: Gateway) -> None:
+    """Lines arrive one by one and only the last is done."""
+    lines = list(
+        client.chat(
+            gateway.chat, messages=[{"role": "user", "content": "Count."}], options={"num_predict": 12}, stream=True
+        )
+    )
+    assert [line.done for line in lines].count(True) == 1
+    assert lines[-1].done
+    assert "".join(line.message.content or "" for line in lines)
+
+
+def test_generate(client: ollama.Client, gateway: Gateway) -> None:
+    """The generate route, whole and streamed."""
+    got = client.generate(gateway.chat, "Say hi.", options={"num_predict": 8})
+    assert got.response
+    parts = list(client.generate(gateway.chat, "Say hi.", options={"num_predict": 8}, stream=True))
+    assert parts[-1].done
+
+
+def test_a_tool_call_has_object_arguments(client: ollama.Client, scripted_model: str) -> None:
+    """Ollama clients get one whole call with parsed arguments (B16)."""
+    tool = {
+        "type": "function",
+        "function": {
+            "name": "add",
+            "parameters": {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]},
+        },
+    }
+    got = client.chat(scripted_model, messages=[{"role": "user", "content": "add"}], tools=[tool])
+    assert got.message.tool_calls is not None
+    assert got.message.tool_calls[0].function.name == "add"
+    assert isinstance(got.message.tool_calls[0].function.arguments["a"], int)
+
+
+def test_thinking_is_its_own_field(client: ollama.Client, scripted_model: str) -> None:
+    """Reasoning never leaks into content (D12)."""
+    got = client.chat(scripted_model, messages=[{"role": "user", "content": "think"}], think=True)
+    assert got.message.thinking
+    assert "<think>" not in (got.message.content or "")
+
+
+def test_a_schema_as_format(client: ollama.Client, scripted_model: str) -> None:
+    """`format` takes a JSON schema."""
+    import json
+
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    got = client.chat(scripted_model, messages=[{"role": "user", "content": "n"}], format=schema)
+    assert isinstance(json.loads(got.message.content or "")["n"], int)
+
+
+def test_embed_and_legacy_embeddings(client: ollama.Client, gateway: Gateway) -> None:
+    """Both embedding routes give vectors of the same width, never empty ones (B4)."""
+    new = client.embed(gateway.embed, ["a cat", "a dog"])
+    old = client.embeddings(gateway.embed, "a cat")
+    assert len(new.embeddings) == 2
+    assert len(new.embeddings[0]) == len(old.embedding) > 0
+
+
+def test_list_show_ps(client: ollama.Client, gateway: Gateway) -> None:
+    """The library routes have what the client reads."""
+    listed = {model.model: model for model in client.list().models}
+    assert (listed[gateway.chat].size or 0) > 0
+    assert listed[gateway.chat].digest
+    shown = client.show(gateway.chat)
+    assert shown.details is not None
+    assert shown.details.format == "gguf"
+    assert shown.modelinfo
+    assert "completion" in (shown.capabilities or [])
+    client.generate(gateway.chat, "x", options={"num_predict": 1})
+    running = {model.model: model for model in client.ps().models}
+    assert (running[gateway.chat].size or 0) > 0
+
+
+def test_an_empty_prompt_loads_and_keep_alive_zero_unloads(client: ollama.Client, gateway: Gateway) -> None:
+    """The ollama ways to warm and to evict a model."""
+    assert client.generate(gateway.embed and gateway.chat, "").done_reason == "load"
+    assert gateway.chat in {m.model for m in client.ps().models}
+    assert client.generate(gateway.chat, "", keep_alive=0).done_reason == "unload"
+    assert gateway.chat not in {m.model for m in client.ps().models}
+
+
+def test_copy_and_delete(client: ollama.Client, gateway: Gateway) -> None:
+    """An alias costs nothing and goes away alone."""
+    client.copy(gateway.chat, "live-alias")
+    assert "live-alias" in {m.model for m in client.list().models}
+    client.delete("live-alias")
+    names = {m.model for m in client.list().models}
+    assert "live-alias" not in names
+    assert gateway.chat in names
+
+
+def test_an_unknown_model_is_the_clients_own_error(client: ollama.Client, gateway: Gateway) -> None:
+    """The client shows our sentence."""
+    with pytest.raises(ollama.ResponseError) as caught:
+        client.chat("no-such-model", messages=[{"role": "user", "content": "x"}])
+    assert caught.value.status_code == 404
+    assert "no-such-model" in caught.value.error
+
+
+def test_latest_may_be_appended(client: ollama.Client, gateway: Gateway) -> None:
+    """`name:latest` is the same row."""
+    assert client.show(f"{gateway.chat}:latest").modelinfo

@@ -1,0 +1,167 @@
+"""The stock `openai` package against the gateway."""
+
+from collections.abc import Iterator
+
+import openai
+import pytest
+from openai.types.chat import ChatCompletionToolParam
+
+from tests.contract.live.conftest import TRACE, Gateway
+
+ADD: ChatCompletionToolParam = {
+    "type": "function",
+    "function": {
+        "name": "add",
+        "description": "add two numbers",
+        "parameters": {
+            "type": "object",
+            "properties": {"a": {"type": "number"}, "b": {"type": "number"}},
+            "required": ["a", "b"],
+        },
+    },
+}
+
+
+@pytest.fixture
+def client(gateway: Gateway) -> Iterator[openai.OpenAI]:
+    with openai.OpenAI(base_url=f"{gateway.url}/v1", api_key=gateway.key, max_retries=0, timeout=120) as made:
+        yield made
+
+
+def test_chat_answers_with_text_and_usage(client: openai.OpenAI, gateway: Gateway) -> None:
+    """A plain chat gives text, a finish reason, honest usage and the name that was asked for."""
+    got = client.chat.completions.create(
+        model=gateway.chat, messages=[{"role": "user", "content": "Say hello."}], max_tokens=12, temperature=0
+    )
+    assert got.choices[0].message.content
+    assert got.choices[0].finish_reason in ("stop", "length")
+    assert got.usage is not None
+    assert got.usage.total_tokens == got.usage.prompt_tokens + got.usage.completion_tokens > 0
+    assert got.model == gateway.chat
+
+
+def test_a_stream_has_the_shape_the_sdk_expects(client: openai.OpenAI, gateway: Gateway) -> None:
+    """Text comes in pieces, the last chunk finishes, no usage unless it was asked for (A7)."""
+    chunks = list(
+        client.chat.completions.create(
+            model=gateway.chat, messages=[{"role": "user", "content": "Count to three."}], max_tokens=16, stream=True
+        )
+    )
+    assert "".join(c.choices[0].delta.content or "" for c in chunks)
+    assert chunks[-1].choices[0].finish_reason in ("stop", "length")
+    assert all(not c.usage for c in chunks)
+    assert all(c.choices for c in chunks)
+
+
+def test_streamed_usage_comes_once_when_asked_for(client: openai.OpenAI, gateway: Gateway) -> None:
+    """`include_usage` adds exactly one trailing chunk without choices."""
+    chunks = list(
+        client.chat.completions.create(
+            model=gateway.chat,
+            messages=[{"role": "user", "content": "Hi."}],
+            max_tokens=4,
+            stream=True,
+            stream_options={"include_usage": True},
+        )
+    )
+    assert [bool(c.usage) for c in chunks].count(True) == 1
+    assert chunks[-1].usage is not None
+    assert chunks[-1].choices == []
+
+
+def test_declared_tools_are_accepted(client: openai.OpenAI, gateway: Gateway) -> None:
+    """A model whose template knows no tools still answers a request that declares some."""
+    got = client.chat.completions.create(
+        model=gateway.chat, messages=[{"role": "user", "content": "What is 1+1?"}], tools=[ADD], max_tokens=8
+    )
+    assert got.choices[0].finish_reason in ("stop", "length", "tool_calls")
+
+
+def test_a_tool_call_arrives_whole(client: openai.OpenAI, scripted_model: str) -> None:
+    """The scripted model calls the declared tool with the smallest arguments its schema allows."""
+    got = client.chat.completions.create(
+        model=scripted_model, messages=[{"role": "user", "content": "add"}], tools=[ADD], max_tokens=80
+    )
+    calls = got.choices[0].message.tool_calls
+    assert got.choices[0].finish_reason == "tool_calls"
+    assert calls is not None
+    assert calls[0].type == "function"
+    assert calls[0].function.name == "add"
+
+
+def test_streamed_tool_calls_carry_an_index(client: openai.OpenAI, scripted_model: str) -> None:
+    """Every streamed fragment has its index from 0 on (A1)."""
+    fragments = [
+        call
+        for chunk in client.chat.completions.create(
+            model=scripted_model, messages=[{"role": "user", "content": "add"}], tools=[ADD], max_tokens=80, stream=True
+        )
+        for call in chunk.choices[0].delta.tool_calls or []
+    ]
+    assert fragments
+    assert {f.index for f in fragments} == {0}
+    assert "".join(f.function.arguments or "" for f in fragments if f.function).startswith("{")
+
+
+def test_a_schema_is_enforced(client: openai.OpenAI, scripted_model: str) -> None:
+    """`response_format` with a JSON schema gives JSON of that schema."""
+    import json
+
+    schema = {
+        "type": "object",
+        "properties": {"n": {"type": "integer"}},
+        "required": ["n"],
+        "additionalProperties": False,
+    }
+    got = client.chat.completions.create(
+        model=scripted_model,
+        messages=[{"role": "user", "content": "n"}],
+        max_tokens=40,
+        response_format={"type": "json_schema", "json_schema": {"name": "n", "schema": schema}},
+    )
+    assert isinstance(json.loads(got.choices[0].message.content or "")["n"], int)
+
+
+def test_completions_answer(client: openai.OpenAI, gateway: Gateway) -> None:
+    """The legacy completions route works with a string prompt."""
+    got = client.completions.create(model=gateway.chat, prompt="Once upon", max_tokens=4)
+    assert got.choices[0].text
+    assert got.model == gateway.chat
+
+
+def test_embeddings_answer_in_both_encodings(client: openai.OpenAI, gateway: Gateway) -> None:
+    """The SDK asks for base64 by default (M1); floats on request are the same vector, one per input (M3)."""
+    packed = client.embeddings.create(model=gateway.embed, input=["a cat", "a dog"])
+    plain = client.embeddings.create(model=gateway.embed, input=["a cat", "a dog"], encoding_format="float")
+    assert [row.index for row in plain.data] == [0, 1]
+    assert packed.data[1].embedding == pytest.approx(plain.data[1].embedding, abs=1e-6)
+
+
+def test_the_listing_and_one_model(client: openai.OpenAI, gateway: Gateway) -> None:
+    """The listed names can be asked for one by one."""
+    names = [model.id for model in client.models.list()]
+    assert gateway.chat in names
+    assert client.models.retrieve(gateway.chat).id == gateway.chat
+
+
+def test_an_unknown_model_is_a_404_with_near_matches(client: openai.OpenAI, gateway: Gateway) -> None:
+    """The SDK raises its NotFoundError and the sentence names what may have been meant (A23)."""
+    with pytest.raises(openai.NotFoundError) as caught:
+        client.chat.completions.create(model=gateway.chat + "x", messages=[{"role": "user", "content": "x"}])
+    assert gateway.chat in caught.value.message
+    assert TRACE.fullmatch(caught.value.request_id or "")
+
+
+def test_chat_with_an_embedding_model_is_taught(client: openai.OpenAI, gateway: Gateway) -> None:
+    """A wrong task is a 400 that says what to do, not an engine error (D38)."""
+    with pytest.raises(openai.BadRequestError, match="embedding model"):
+        client.chat.completions.create(model=gateway.embed, messages=[{"role": "user", "content": "x"}])
+
+
+def test_null_fields_mean_absent(client: openai.OpenAI, gateway: Gateway) -> None:
+    """Explicit nulls do not reach the engine (A13)."""
+    nothing = {"seed": None, "stop": None, "tools": None, "response_format": None, "stream_options": None}
+    got = client.chat.completions.create(
+        model=gateway.chat, messages=[{"role": "user", "content": "Hi"}], max_tokens=2, extra_body=nothing
+    )
+    assert got.choices
