@@ -11,6 +11,7 @@ from blazar.domain.errors import BadName
 _SEGMENT = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 _NAME = re.compile(rf"{_SEGMENT}(?:/{_SEGMENT}){{0,3}}(?::[A-Za-z0-9][A-Za-z0-9._-]*)?")
 LONGEST_NAME = 200
+LONGEST_REPLICA = 6
 _SHARD = re.compile(r"-\d{5}-of-\d{5}$")
 _OUTSIDE = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -46,7 +47,8 @@ def parse_ref(text: str) -> InstanceRef:
             vision, rest = True, head
             continue
         head, mark, number = rest.rpartition("#")
-        if mark and number.isdigit():
+        # ODD: digits like '²' are digits to Python and no numbers, and int() refuses thousands of them.
+        if mark and number.isascii() and number.isdigit() and len(number) <= LONGEST_REPLICA:
             replica, rest = int(number), head
             continue
         return InstanceRef(rest, replica, vision)
@@ -77,5 +79,9 @@ def near(name: str, known: Collection[str]) -> tuple[str, ...]:
 
 
 def file_stem(name: str) -> str:
-    """`name` as one path component, reversible: anything but letters, digits, `.`, `_` and `-` is percent-encoded."""
-    return "".join(c if (c.isalnum() and c.isascii()) or c in "._-" else f"%{ord(c):02X}" for c in name)
+    """`name` as one path component, reversible: anything but letters, digits, `.`, `_` and `-` is percent-encoded.
+
+    A model may be called `daemon`; the daemon's own files in the run folder may not be taken for that model's.
+    """
+    stem = "".join(c if (c.isalnum() and c.isascii()) or c in "._-" else f"%{ord(c):02X}" for c in name)
+    return f"%{ord(stem[0]):02X}{stem[1:]}" if stem.lower() == "daemon" else stem

@@ -76,9 +76,13 @@ class Gpu(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """What the hardware census found; bytes and counts."""
+    """What the hardware census found; bytes and counts. `vulkan` names the installed Vulkan drivers.
+
+    A GPU with a `total` of 0 is known to be there and nothing more: it never counts as memory to load into.
+    """
 
     ram_total: int
     ram_available: int
     cores: int
     gpus: tuple[Gpu, ...]
+    vulkan: tuple[str, ...] = ()

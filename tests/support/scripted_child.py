@@ -85,7 +85,9 @@ class ScriptedChild:
             self.port = self._server.sockets[0].getsockname()[1]
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
         assert self._server is not None
         self._server.close()
         tasks = list(self._tasks)

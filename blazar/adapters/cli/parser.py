@@ -28,7 +28,8 @@ class Parser(argparse.ArgumentParser):
     """argparse that raises instead of printing two lines, and never guesses at abbreviations."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, allow_abbrev=False, **kwargs)
+        kwargs["allow_abbrev"] = False
+        super().__init__(*args, **kwargs)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, self.prog)
@@ -80,7 +81,7 @@ class _Family:
             help=text,
             description=text[:1].upper() + text[1:] + ".",
         )
-        verb.set_defaults(action=action or name)
+        verb.set_defaults(action=action or name, local=not host)
         return verb
 
     def group(self, name: str, text: str, metavar: str) -> "_Family":
@@ -125,8 +126,16 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 
 
 def _bind(verb: Parser) -> None:
-    verb.add_argument("--host", dest="bind_host", metavar="ADDRESS", help="address to listen on (default: host in config.toml)")
-    verb.add_argument("--port", type=_port, metavar="N", help="port to listen on; 0 takes a free one (default: port in config.toml)")
+    verb.add_argument(
+        "--host", dest="bind_host", metavar="ADDRESS", help="address to listen on (default: host in config.toml)"
+    )
+    verb.add_argument(
+        "--port",
+        dest="bind_port",
+        type=_port,
+        metavar="N",
+        help="port to listen on; 0 takes a free one (default: port in config.toml)",
+    )
 
 
 def _port(text: str) -> int:
@@ -154,13 +163,22 @@ def _add_daemon(verbs: _Family) -> None:
     _bind(serve)
     serve.add_argument("--detach", action="store_true", help="start it in the background and return when it is ready")
     verbs.add("stop", "stop the daemon of this data folder; requests in flight are finished first", host=False)
-    restart = verbs.add("restart", "stop the daemon and start it in the background, with the options it was started with", host=False)
+    restart = verbs.add(
+        "restart", "stop the daemon and start it in the background, with the options it was started with", host=False
+    )
     _bind(restart)
     verbs.add("status", "say whether a daemon answers, where, and for how long it has been up")
     logs = verbs.add("logs", "print the log of the daemon, or of the engine of one model", host=False)
     logs.add_argument("model", nargs="?", metavar="MODEL", help="the model whose engine is meant (default: the daemon)")
     logs.add_argument("-f", "--follow", action="store_true", help="go on printing what is added")
-    logs.add_argument("-n", "--lines", type=_positive, default=200, metavar="N", help="begin N lines before the end; 0: all (default: 200)")
+    logs.add_argument(
+        "-n",
+        "--lines",
+        type=_positive,
+        default=200,
+        metavar="N",
+        help="begin N lines before the end; 0: all (default: 200)",
+    )
 
 
 def _add_run(verbs: _Family) -> None:
@@ -169,11 +187,21 @@ def _add_run(verbs: _Family) -> None:
     run.add_argument("prompt", nargs="*", metavar="PROMPT", help="the prompt; piped input is added to it")
     run.add_argument("-i", "--interactive", action="store_true", help="hold a conversation even if the input is piped")
     run.add_argument("--system", metavar="TEXT", help="system prompt")
-    run.add_argument("--think", action=argparse.BooleanOptionalAction, default=None, help="have the model think first, or not")
+    run.add_argument(
+        "--think", action=argparse.BooleanOptionalAction, default=None, help="have the model think first, or not"
+    )
     run.add_argument("--hide-thinking", action="store_true", help="do not print what the model thinks")
     run.add_argument("--format", choices=["json"], metavar="json", help="have the model answer in JSON")
-    run.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a sampling option, such as temperature=0; repeatable")
-    run.add_argument("--keep-alive", metavar="D", help="how long the model stays loaded afterwards: 10m, seconds, 0, -1")
+    run.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a sampling option, such as temperature=0; repeatable",
+    )
+    run.add_argument(
+        "--keep-alive", metavar="D", help="how long the model stays loaded afterwards: 10m, seconds, 0, -1"
+    )
     run.add_argument("-v", "--verbose", action="store_true", help="print token counts and speeds after each answer")
 
 
@@ -187,7 +215,9 @@ def _add_models(verbs: _Family) -> None:
     show.add_argument("-v", "--verbose", action="store_true", help="all metadata of the file as well")
     remove = verbs.add("rm", "remove models from the catalog, and their links; a file that was only referred to stays")
     remove.add_argument("models", nargs="+", metavar="MODEL")
-    remove.add_argument("-f", "--force", action="store_true", help="stop a running engine at once, requests in flight are cut")
+    remove.add_argument(
+        "-f", "--force", action="store_true", help="stop a running engine at once, requests in flight are cut"
+    )
     copy = verbs.add("cp", "give a model a second name; takes no space")
     copy.add_argument("source", metavar="SRC")
     copy.add_argument("target_name", metavar="DST")
@@ -209,8 +239,16 @@ def _add_children(verbs: _Family) -> None:
 
 
 def _add_engines(verbs: _Family) -> None:
-    verbs.add("list", "list the engine builds, the active one of each kind first", aliases=["ls"], action="engine-list", host=False)
-    install = verbs.add("install", "install a release archive beside the builds that are there", action="engine-install", host=False)
+    verbs.add(
+        "list",
+        "list the engine builds, the active one of each kind first",
+        aliases=["ls"],
+        action="engine-list",
+        host=False,
+    )
+    install = verbs.add(
+        "install", "install a release archive beside the builds that are there", action="engine-install", host=False
+    )
     install.add_argument("file", metavar="FILE", help="a .tar.gz or .zip as the engine's project publishes it")
     install.add_argument("--sha256", metavar="HEX", help="its checksum as published; required")
     install.add_argument("--tag", metavar="T", help="name of the build (default: from the archive)")
@@ -221,9 +259,20 @@ def _add_engines(verbs: _Family) -> None:
 
 
 def _add_config(verbs: _Family) -> None:
-    get = verbs.add("get", "print the value of a key; gateway.port and model_overrides.NAME.ctx work too", action="config-get", host=False)
+    get = verbs.add(
+        "get",
+        "print the value of a key; gateway.port and model_overrides.NAME.ctx work too",
+        action="config-get",
+        host=False,
+    )
     get.add_argument("key", metavar="KEY")
-    verbs.add("list", "print every key with its value and where that comes from", aliases=["ls"], action="config-list", host=False)
+    verbs.add(
+        "list",
+        "print every key with its value and where that comes from",
+        aliases=["ls"],
+        action="config-list",
+        host=False,
+    )
     verbs.add("defaults", "print the defaults as a configuration file", action="config-defaults", host=False)
     verbs.add("path", "print where the configuration file is looked for", action="config-path", host=False)
     verbs.add("validate", "check the configuration file", action="config-validate", host=False)

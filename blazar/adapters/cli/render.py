@@ -4,7 +4,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO
 
 GIB = 2**30
 
@@ -37,14 +37,47 @@ def facts(rows: Sequence[tuple[str, str]], indent: str = "") -> str:
     return "\n".join(f"{indent}{name.ljust(width)}  {clean(value)}".rstrip() for name, value in rows)
 
 
+def outline(value: Mapping[str, Any]) -> str:
+    """A nested answer as `name  value` lines; what is empty is left out."""
+    return facts(_outlined(value, ""))
+
+
+def _outlined(value: Mapping[str, Any], prefix: str) -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
+    for key, item in value.items():
+        name = prefix + key.replace("_", " ")
+        if isinstance(item, Mapping):
+            rows += _outlined(item, f"{name} ")
+        elif isinstance(item, list) and any(isinstance(part, Mapping) for part in item):
+            rows += [(name, "  ".join(_plain(v) for v in part.values())) for part in item if isinstance(part, Mapping)]
+        elif item not in (None, "", []):
+            rows.append((name, _plain(item)))
+    return rows
+
+
+def _plain(item: Any) -> str:
+    if isinstance(item, bool):
+        return "yes" if item else "no"
+    if isinstance(item, list):
+        from shlex import quote
+
+        return " ".join(quote(str(word)) for word in item)  # a command line, ready to be pasted
+    return f"{item:.6g}" if isinstance(item, float) else str(item)
+
+
+_CONTROL = [*range(32), *range(0x7F, 0xA0)]
+_IN_A_CELL = dict.fromkeys(_CONTROL, "?")
+_IN_A_TEXT = {code: None for code in _CONTROL if chr(code) not in "\n\t"}
+
+
 def clean(text: str) -> str:
     """Without control characters: a name from a hostile file must not drive the terminal."""
-    return "".join(c if c.isprintable() else "?" for c in text)
+    return text.translate(_IN_A_CELL)
 
 
-def safe_stream(text: str) -> str:
+def safe_text(text: str) -> str:
     """Model output for a terminal: newlines and tabs stay, escape sequences do not reach it."""
-    return "".join(c if c.isprintable() or c in "\n\t" else "" for c in text)
+    return text.translate(_IN_A_TEXT)
 
 
 def size(count: float) -> str:
@@ -65,15 +98,6 @@ def duration(seconds: float) -> str:
 def ago(moment: float, now: float | None = None) -> str:
     """How long ago a Unix time was; a dash for never."""
     return f"{duration((time.time() if now is None else now) - moment)} ago" if moment > 0 else "-"
-
-
-def count(number: float) -> str:
-    """Parameters as people write them: 135M, 7.2B."""
-    for unit, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "K")):
-        if number >= unit:
-            value = number / unit
-            return (f"{value:.1f}".removesuffix(".0") if value < 100 else f"{value:.0f}") + letter
-    return f"{number:.0f}" if number else "-"
 
 
 def is_terminal(stream: TextIO | None) -> bool:

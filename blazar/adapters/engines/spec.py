@@ -2,14 +2,15 @@
 
 from dataclasses import dataclass
 
-from blazar.application.ports.drivers import Driver
 from blazar.domain.argv import Flag
 from blazar.domain.kinds import EngineKind
 
 
 @dataclass(frozen=True, slots=True)
-class EngineSpec(Driver):
+class EngineSpec:
     """One upstream project: how its server is told things, and how it says that it is ready.
+
+    Satisfies `ports.drivers.Driver` by shape only: inheriting its properties would make them this record's defaults.
 
     `server` is the program's file name inside an archive. `health` answers 200 once the model is loaded, `models` lists the
     served alias. The endpoint flags are spelled here because only the process adapter knows port and key file.

@@ -1,7 +1,6 @@
 """Which status an error has, which dialect a path speaks, and the bytes of a refusal (D10). Holds no sentences."""
 
 import json
-from functools import lru_cache
 from math import ceil
 from typing import Final, NamedTuple
 
@@ -24,6 +23,7 @@ STATUS: Final[dict[type[BaseException], int]] = {
     errors.Conflict: 409,
     errors.TooLarge: 413,
     errors.Busy: 503,
+    errors.StoreTrouble: 500,  # our disk, not the caller's wish
     errors.Fault: 500,
     errors.SpawnFailed: 502,
     errors.ChildDied: 502,
@@ -31,7 +31,22 @@ STATUS: Final[dict[type[BaseException], int]] = {
 }
 
 _OLLAMA_NAMES: Final = frozenset(
-    "blobs chat copy create delete embed embeddings generate ps pull push show tags version".split()
+    [
+        "blobs",
+        "chat",
+        "copy",
+        "create",
+        "delete",
+        "embed",
+        "embeddings",
+        "generate",
+        "ps",
+        "pull",
+        "push",
+        "show",
+        "tags",
+        "version",
+    ]
 )
 JSON: Final = (b"content-type", b"application/json")
 
@@ -44,17 +59,12 @@ class Problem(NamedTuple):
     body: bytes
 
 
-@lru_cache(maxsize=64)
-def _status_of_class(kind: type[BaseException]) -> int:
-    return next(STATUS[base] for base in kind.__mro__ if base in STATUS)
-
-
 def status_of(error: errors.BlazarError) -> int:
     """The HTTP status of `error`."""
     if isinstance(error, errors.EngineSaid):
         # A child that calls its answer an error with a success status has broken the contract, which is our 502.
         return error.status if 400 <= error.status <= 599 else 502
-    return _status_of_class(type(error)) if isinstance(error, errors.Refusal | errors.Fault) else 500
+    return next((STATUS[base] for base in type(error).__mro__ if base in STATUS), 500)
 
 
 def dialect_of(path: str) -> Dialect:
@@ -74,9 +84,11 @@ def dialect_for(scope: Scope) -> Dialect:
     return dialect_of(path)
 
 
-def problem(error: errors.BlazarError, dialect: Dialect, trace: str | None = None) -> Problem:
-    """`error` in `dialect`: status, headers and body."""
-    status = status_of(error)
+def problem(
+    error: errors.BlazarError, dialect: Dialect, trace: str | None = None, *, status: int | None = None
+) -> Problem:
+    """`error` in `dialect`: status (of the error, unless given), headers and body."""
+    status = status or status_of(error)
     field = error.field if isinstance(error, errors.Malformed) else None
     shown = envelope(dialect, status, str(error), field, trace)
     headers = [JSON]

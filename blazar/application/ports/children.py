@@ -50,6 +50,10 @@ class Child(Protocol):
         """The newest lines it printed, oldest first."""
         ...
 
+    def rss(self) -> int:
+        """Resident bytes now; 0 when unknown."""
+        return 0
+
     async def aclose(self) -> None:
         """After its death: close connections, remove pid and key files."""
         ...

@@ -18,6 +18,11 @@ class Driver(Protocol):
     def flags(self) -> tuple[Flag, ...]: ...
 
     @property
+    def key_file_flag(self) -> str:
+        """How its server is told the file that holds the child's key; empty when it takes none that way (D21)."""
+        ...
+
+    @property
     def load_cap_secs(self) -> float:
         """Absolute bound of a load unless `model_load_timeout_secs` says otherwise (D34)."""
         ...

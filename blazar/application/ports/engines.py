@@ -1,6 +1,7 @@
 """The durable catalog of engine builds, and the place on disk where they lie."""
 
-from typing import Protocol
+from collections.abc import Collection
+from typing import NamedTuple, Protocol
 
 from blazar.domain.kinds import EngineKind
 from blazar.domain.records import Engine
@@ -43,4 +44,36 @@ class EngineBuilds(Protocol):
 
     def discard(self, tag: str) -> None:
         """Delete what was set aside."""
+        ...
+
+    def sweep(self, known: Collection[str]) -> None:
+        """Tidy what a crashed process left: half-unpacked builds go, builds set aside come back while their row is known."""
+        ...
+
+
+class EngineTrial(Protocol):
+    """Runs a build once, without a model, to see that it can run on this machine."""
+
+    def try_out(self, words: tuple[str, ...]) -> str:
+        """The version that it names; raises `Malformed` with the reason when it does not run."""
+        ...
+
+
+class FoundEngine(NamedTuple):
+    """An engine that is there without having been installed: the wheel, or the user's own binary."""
+
+    server_path: str
+    command: tuple[str, ...]
+    version: str
+
+
+class EngineFinder(Protocol):
+    """Looks outside the data folder."""
+
+    def find_embedded(self) -> FoundEngine | None:
+        """The wheel of the `embedded` extra."""
+        ...
+
+    def find_local(self) -> FoundEngine | None:
+        """What BLAZAR_ENGINE_PATH names, with `version` empty; raises `Malformed` when that is no server program."""
         ...

@@ -20,6 +20,8 @@ class Served(NamedTuple):
     completion_tokens: int
     stream: bool
     peer: str
+    priority: str = "normal"
+    queue_depth: int = 0
 
 
 class Meter(Protocol):

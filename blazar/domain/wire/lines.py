@@ -1,6 +1,6 @@
-"""Bytes in any slices → whole lines. Decides where a line ends and how long one may be; never looks inside one.
+r"""Bytes in any slices → whole lines. Decides where a line ends and how long one may be; never looks inside one.
 
-A slice may end anywhere: inside a UTF-8 sequence, between `\\r` and `\\n`. Lines are bytes, so neither can break text.
+A slice may end anywhere: inside a UTF-8 sequence, between `\r` and `\n`. Lines are bytes, so neither can break text.
 """
 
 from typing import Final
@@ -11,7 +11,7 @@ ends a line would grow the gateway's memory until the machine swaps."""
 
 
 class LineSplitter:
-    """Feed slices, get the lines they complete (without their ends). `\\n`, `\\r\\n` and a lone `\\r` end a line (SSE)."""
+    r"""Feed slices, get the lines they complete (without their ends). `\n`, `\r\n` and a lone `\r` end a line (SSE)."""
 
     __slots__ = ("_after_cr", "_held", "_limit", "_size", "overflowed")
 
@@ -21,6 +21,11 @@ class LineSplitter:
         self._after_cr = False
         self._limit = limit
         self.overflowed = False
+
+    @property
+    def idle(self) -> bool:
+        """Whether everything fed so far was whole lines."""
+        return not self._held and not self._after_cr
 
     def feed(self, data: bytes) -> list[bytes]:
         """The lines that `data` completes. After an overflow nothing comes any more."""

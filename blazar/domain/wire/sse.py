@@ -16,21 +16,23 @@ _BOM: Final = b"\xef\xbb\xbf"
 class EventSplitter:
     """Feed slices, get the data of each event they complete. Several `data:` lines of one event are joined by a newline."""
 
-    __slots__ = ("_data", "_first", "_lines")
+    __slots__ = ("_data", "_first", "_limit", "_lines", "_size", "overflowed")
 
     def __init__(self, limit: int = LONGEST_LINE) -> None:
         self._lines = LineSplitter(limit)
+        self._limit = limit
         self._data: list[bytes] = []
+        self._size = 0
         self._first = True
-
-    @property
-    def overflowed(self) -> bool:
-        """Whether a line was longer than the limit; the stream cannot be read on."""
-        return self._lines.overflowed
+        self.overflowed = False
+        """A line or an event was longer than the limit; the stream cannot be read on."""
 
     def feed(self, data: bytes) -> list[bytes]:
         """Payloads of the events that `data` completes."""
-        return self._payloads(self._lines.feed(data))
+        payloads = self._payloads(self._lines.feed(data))
+        if self._lines.overflowed:
+            self.overflowed = True
+        return payloads
 
     def flush(self) -> list[bytes]:
         """The last event, if its blank line never came.
@@ -39,7 +41,7 @@ class EventSplitter:
         would report a whole answer as a cut one; a half event does not parse and is reported as such by the reader.
         """
         payloads = self._payloads(self._lines.flush())
-        if self._data:
+        if self._data and not self.overflowed:
             payloads.append(b"\n".join(self._data))
             self._data.clear()
         return payloads
@@ -55,8 +57,14 @@ class EventSplitter:
                 if held:
                     payloads.append(held[0] if len(held) == 1 else b"\n".join(held))
                     held.clear()
+                    self._size = 0
             elif line.startswith(b"data:"):
                 held.append(line[6:] if line.startswith(b" ", 5) else line[5:])
+                self._size += len(line)
+                if self._size > self._limit + 5:
+                    # Many lines of one event count as one: the bound is on what is held, not on how it was written.
+                    self.overflowed = True
+                    break
             elif line == b"data":
                 held.append(b"")
         return payloads

@@ -1,0 +1,47 @@
+"""Which function does what a verb says. A row is imported when it is needed: `ps` must not pay for the others."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from blazar.adapters.cli.root import Verb
+
+VERBS: Final = {
+    "serve": "daemon:serve",
+    "stop": "daemon:stop",
+    "restart": "daemon:restart",
+    "status": "daemon:status",
+    "logs": "logs:logs",
+    "run": "run:run",
+    "import": "models:add",
+    "list": "models:listing",
+    "show": "models:show",
+    "rm": "models:remove",
+    "cp": "models:copy",
+    "pull": "installation:pull",
+    "ps": "children:ps",
+    "load": "children:load",
+    "evict": "children:evict",
+    "explain": "children:explain",
+    "engine-list": "engines:listing",
+    "engine-install": "engines:install",
+    "engine-use": "engines:use",
+    "engine-rm": "engines:remove",
+    "config-get": "config:get",
+    "config-list": "config:listing",
+    "config-defaults": "config:defaults",
+    "config-path": "config:path",
+    "config-validate": "config:validate",
+    "doctor": "doctor:doctor",
+    "completion": "installation:completion",
+    "version": "installation:version",
+    "accounts": "installation:accounts",
+}
+"""By the `action` that the parser sets."""
+
+
+def find_verb(action: str) -> "Verb":
+    """The function behind an action."""
+    module, _, name = VERBS[action].partition(":")
+    verb: Verb = getattr(import_module(f"{__name__}.{module}"), name)
+    return verb

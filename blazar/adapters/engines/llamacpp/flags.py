@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from blazar.domain.argv import Emit, Flag, always, joined, switch, tristate, value
+from blazar.domain.argv import Emit, Flag, always, joined, switch, tristate
 
 
 def given(default: str) -> Emit:

@@ -306,7 +306,9 @@ def test_a_head_with_a_large_body_behind_it_is_fine() -> None:
     async def use(child: ScriptedChild, pool: ChildPool) -> None:
         assert len((await ask(pool)).body) == 4 * LONGEST_HEAD
 
-    against(saying(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (4 * LONGEST_HEAD) + bytes(4 * LONGEST_HEAD)), use)
+    against(
+        saying(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (4 * LONGEST_HEAD) + bytes(4 * LONGEST_HEAD)), use
+    )
 
 
 @pytest.mark.parametrize("then", ["close", "reset"])

@@ -22,7 +22,9 @@ def against(script: Script, use: Use) -> None:
         async with asyncio.timeout(WATCHDOG), ScriptedChild(script) as child:
             pool = ChildPool("127.0.0.1", child.port, "secret", "m")
             transport = ChildTransport(pool)
-            async with httpx.AsyncClient(transport=transport, base_url="http://child", trust_env=False, timeout=None) as client:
+            async with httpx.AsyncClient(
+                transport=transport, base_url="http://child", trust_env=False, timeout=None
+            ) as client:
                 await use(child, client)
             await pool.aclose()
 
@@ -126,7 +128,11 @@ def test_a_large_answer_passes_a_slow_reader() -> None:
 
 @pytest.mark.parametrize(
     ("raw", "kind"),
-    [(b"garbage\r\n\r\n", httpx.RemoteProtocolError), (b"", httpx.ReadError), (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx", httpx.ReadError)],
+    [
+        (b"garbage\r\n\r\n", httpx.RemoteProtocolError),
+        (b"", httpx.ReadError),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx", httpx.ReadError),
+    ],
 )
 def test_faults_are_httpx_errors(raw: bytes, kind: type[Exception]) -> None:
     """Each kind of broken answer has its httpx exception."""

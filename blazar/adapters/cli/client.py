@@ -1,0 +1,201 @@
+"""Talks to a running daemon, over `http.client` (D25). What the daemon refuses is raised with its own sentence, verbatim.
+
+Nothing is retried: a request may have been acted upon.
+"""
+
+import http.client
+import json
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+from blazar.domain import teaching
+from blazar.domain.errors import Fault, Malformed, Refusal, Unreachable
+
+CONNECT = 5.0
+QUICK = 30.0
+"""Seconds for answers that the daemon has at hand; loads, evictions and generations are waited for as long as they take."""
+
+
+class DaemonRefused(Refusal):
+    """The daemon said no (4xx); its sentence."""
+
+    def __init__(self, sentence: str, status: int) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+class DaemonFailed(Fault):
+    """The daemon or an engine behind it failed (5xx, or an error inside a stream); its sentence."""
+
+    def __init__(self, sentence: str, status: int) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+class DaemonClient:
+    """One daemon, one connection a request."""
+
+    def __init__(self, url: str, key: str | None = None) -> None:
+        parts = urlsplit(url)
+        self.url = url
+        self._host, self._port, self._tls = parts.hostname or "127.0.0.1", parts.port, parts.scheme == "https"
+        self._headers = {"Accept": "application/json"}
+        if key:
+            if not key.isascii() or not key.isprintable():  # it would break the header line
+                raise Malformed(teaching.unauthorized())
+            self._headers["Authorization"] = f"Bearer {key}"
+
+    def call(self, method: str, path: str, body: Any = None, *, timeout: float | None = QUICK) -> Any:
+        """One request, the decoded JSON answer."""
+        with self._request(method, path, body, timeout) as answer:
+            raw = answer.read()
+        try:
+            return json.loads(raw) if raw else {}
+        except ValueError as garbled:
+            raise Fault(teaching.daemon_not_ours(self.url)) from garbled
+
+    def stream(self, path: str, body: Any) -> "Answer":
+        """POST, and an answer whose NDJSON lines are read as they come; close it to abort."""
+        return self._request("POST", path, body, None)
+
+    def health(self, timeout: float = CONNECT) -> dict[str, Any] | None:
+        """What /health says (`status` is "ok" or "starting"), or None where nothing answers."""
+        try:
+            with self._request("GET", "/health", None, timeout, raise_for_status=False) as answer:
+                said = json.loads(answer.read())
+        except (Unreachable, Fault):
+            return None
+        except ValueError as garbled:
+            raise Fault(teaching.daemon_not_ours(self.url)) from garbled
+        if not isinstance(said, dict) or "status" not in said:
+            raise Fault(teaching.daemon_not_ours(self.url))
+        return said
+
+    def _request(
+        self, method: str, path: str, body: Any, timeout: float | None, *, raise_for_status: bool = True
+    ) -> "Answer":
+        maker = http.client.HTTPSConnection if self._tls else http.client.HTTPConnection
+        connection = maker(self._host, self._port, timeout=CONNECT)
+        data = None if body is None else json.dumps(body).encode()
+        headers = self._headers if data is None else {**self._headers, "Content-Type": "application/json"}
+        try:
+            try:
+                connection.connect()
+            except OSError as refused:
+                raise Unreachable(teaching.daemon_unreachable(self.url)) from refused
+            connection.sock.settimeout(timeout)
+            answer = Answer(self.url, connection, timeout)
+            answer.begin(method, path, data, headers)
+            if raise_for_status:
+                answer.raise_for_status()
+        except BaseException:  # Ctrl-C included: the request must not go on at the other end
+            connection.close()
+            raise
+        return answer
+
+
+class Answer:
+    """One answer, read whole or line by line. Leaving its `with` block closes the connection, which aborts the request."""
+
+    def __init__(self, url: str, connection: http.client.HTTPConnection, timeout: float | None) -> None:
+        self._url, self._connection, self._timeout = url, connection, timeout
+        self._response: http.client.HTTPResponse | None = None
+        self.status = 0
+
+    def begin(self, method: str, path: str, data: bytes | None, headers: dict[str, str]) -> None:
+        """Send the request, read the head of the answer."""
+        with self._translated():
+            self._connection.request(method, path, body=data, headers=headers)
+            self._response = self._connection.getresponse()
+            self.status = self._response.status
+
+    def raise_for_status(self) -> None:
+        """Raise what an error answer says."""
+        if self.status >= 400:
+            raise _said(self._url, self.status, self.read())
+
+    def read(self) -> bytes:
+        """The rest of the body."""
+        assert self._response is not None
+        with self._translated():
+            return self._response.read()
+
+    def events(self) -> Iterator[dict[str, Any]]:
+        """The objects of an NDJSON body; one that holds an `error` is raised."""
+        assert self._response is not None
+        while True:
+            with self._translated():
+                line = self._response.readline()
+            if not line:
+                return
+            if not line.strip():
+                continue
+            try:
+                event = json.loads(line)
+            except ValueError as garbled:
+                raise Fault(teaching.daemon_gone(self._url)) from garbled
+            if not isinstance(event, dict):
+                raise Fault(teaching.daemon_not_ours(self._url))
+            if event.get("error"):
+                raise DaemonFailed(_sentence(event) or str(event["error"]), self.status)
+            yield event
+
+    def close(self) -> None:
+        """Idempotent."""
+        if self._response is not None:
+            self._response.close()
+        self._connection.close()
+
+    def _translated(self) -> "_Translated":
+        return _Translated(self._url, self._timeout)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class _Translated:
+    """Foreign exceptions become ours where they enter (habit 17)."""
+
+    def __init__(self, url: str, timeout: float | None) -> None:
+        self._url, self._timeout = url, timeout
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, TimeoutError):
+            raise Fault(teaching.daemon_slow(self._url, self._timeout or 0)) from error
+        if isinstance(error, http.client.IncompleteRead | http.client.RemoteDisconnected):
+            raise Fault(teaching.daemon_gone(self._url)) from error
+        if isinstance(error, http.client.HTTPException):
+            raise Fault(teaching.daemon_not_ours(self._url)) from error
+        if isinstance(error, OSError):
+            raise Fault(teaching.daemon_gone(self._url)) from error
+
+
+def _said(url: str, status: int, raw: bytes) -> Refusal | Fault:
+    """An error answer as an exception, whichever of the three envelopes it came in (D10)."""
+    try:
+        sentence = _sentence(json.loads(raw))
+    except ValueError:
+        sentence = None
+    if sentence is None:
+        return Fault(teaching.daemon_not_ours(url))
+    return DaemonRefused(sentence, status) if status < 500 else DaemonFailed(sentence, status)
+
+
+def _sentence(body: Any) -> str | None:
+    """`{"error": "…"}`, `{"error": {"message": "…"}}` and the Anthropic `{"type": "error", "error": {…}}`."""
+    error = body.get("error") if isinstance(body, dict) else None
+    if isinstance(error, dict):
+        error = error.get("message")
+    return error if isinstance(error, str) and error else None

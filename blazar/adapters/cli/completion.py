@@ -1,0 +1,182 @@
+"""Completion scripts for bash, zsh and fish, made from `build_parser()`: a new verb or option needs no word here."""
+
+import argparse
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from blazar.adapters.cli.parser import build_parser
+
+
+class Option(NamedTuple):
+    """One option; `takes` says that a value follows."""
+
+    names: tuple[str, ...]
+    takes: bool
+    text: str
+
+
+class Node(NamedTuple):
+    """One verb: `path` is `engine list`, empty for the program itself."""
+
+    path: str
+    text: str
+    verbs: tuple[str, ...]
+    options: tuple[Option, ...]
+    words: tuple[str, ...]  # a closed set that a positional is one of
+    models: bool  # whether a positional is a model's name
+
+
+MODEL_NAMES = "blazar list --quiet 2>/dev/null"
+_MODEL_METAVARS = ("MODEL", "SRC")
+
+
+def nodes(parser: argparse.ArgumentParser | None = None, path: str = "", text: str = "") -> Iterator[Node]:
+    """The program, then every verb and alias below it."""
+    parser = parser or build_parser()
+    options: list[Option] = []
+    verbs: dict[str, argparse.ArgumentParser] = {}
+    helps: dict[str, str] = {}
+    words: list[str] = []
+    models = False
+    for action in parser._actions:  # noqa: SLF001 - argparse offers no other way to ask
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            verbs = dict(action.choices)
+            helps = {choice.dest: choice.help or "" for choice in action._choices_actions}  # noqa: SLF001
+        elif action.option_strings:
+            options.append(Option(tuple(action.option_strings), action.nargs != 0, action.help or ""))
+        elif action.choices:
+            words += [str(choice) for choice in action.choices]
+        else:
+            models = models or action.metavar in _MODEL_METAVARS
+    yield Node(path, text, tuple(verbs), tuple(options), tuple(words), models)
+    for name, verb in verbs.items():
+        label = next((text for head, text in helps.items() if head.split(" ")[0] == name), verb.description or "")
+        yield from nodes(verb, f"{path} {name}".strip(), label)
+
+
+def script(shell: str) -> str:
+    """The script for one shell."""
+    return {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](list(nodes()))
+
+
+def _valued(tree: list[Node]) -> str:
+    names = sorted({name for node in tree for option in node.options if option.takes for name in option.names})
+    return "|".join(names)
+
+
+def _groups(tree: list[Node]) -> str:
+    return "|".join(node.path for node in tree if node.path and node.verbs)
+
+
+def _cases(tree: list[Node]) -> str:
+    """`path) set what may follow ;;` rows, alike in bash and zsh."""
+    rows = []
+    for node in tree:
+        options = " ".join(name for option in node.options for name in option.names)
+        words = " ".join((*node.verbs, *node.words))
+        models = f" $({MODEL_NAMES})" if node.models else ""
+        rows.append(f'    "{node.path}") options="{options}"; found="{words}{models}" ;;')
+    return "\n".join(rows)
+
+
+_FIND = """\
+  local options="" found="" verb="" i word
+  for (( i = {first}; i < {current}; i++ )); do
+    word="{word}"
+    case "$word" in
+      {valued}) (( i++ )) ;;
+      -*) ;;
+      *)
+        case "$verb" in
+          "") verb="$word" ;;
+          {groups}) verb="$verb $word" ;;
+        esac ;;
+    esac
+  done
+  case "$verb" in
+{cases}
+  esac
+"""
+
+
+def _bash(tree: list[Node]) -> str:
+    find = _FIND.format(
+        first=1,
+        current="COMP_CWORD",
+        word="${COMP_WORDS[i]}",
+        valued=_valued(tree),
+        groups=_groups(tree),
+        cases=_cases(tree),
+    )
+    return f"""\
+# bash completion for blazar: source <(blazar completion bash)
+_blazar() {{
+  local cur="${{COMP_WORDS[COMP_CWORD]}}"
+{find}\
+  if [[ "$cur" == -* ]]; then
+    COMPREPLY=( $(compgen -W "$options" -- "$cur") )
+  else
+    COMPREPLY=( $(compgen -W "$found" -- "$cur") )
+  fi
+}}
+complete -o default -F _blazar blazar
+"""
+
+
+def _zsh(tree: list[Node]) -> str:
+    find = _FIND.format(
+        first=2, current="CURRENT", word="${line[i]}", valued=_valued(tree), groups=_groups(tree), cases=_cases(tree)
+    )
+    return f"""\
+#compdef blazar
+# zsh completion for blazar: blazar completion zsh > "${{fpath[1]}}/_blazar"
+_blazar() {{
+  local -a line
+  line=("${{words[@]}}")
+{find}\
+  if [[ "${{line[CURRENT]}}" == -* ]]; then
+    compadd -- ${{=options}}
+  elif [[ -n "$found" ]]; then
+    compadd -- ${{=found}}
+  else
+    _files
+  fi
+}}
+if [[ "$funcstack[1]" == _blazar ]]; then
+  _blazar "$@"
+else
+  compdef _blazar blazar
+fi
+"""
+
+
+def _fish(tree: list[Node]) -> str:
+    lines = ["# fish completion for blazar: blazar completion fish > ~/.config/fish/completions/blazar.fish"]
+    texts = {node.path: node.text for node in tree}
+    for node in tree:
+        when = _fish_condition(node)
+        for verb in node.verbs:
+            about = texts[f"{node.path} {verb}".strip()]
+            lines.append(f"complete -c blazar -f -n {when} -a {verb} -d {_quoted(about)}")
+        lines += [f"complete -c blazar -f -n {when} -a {word}" for word in node.words]
+        if node.models:
+            lines.append(f"complete -c blazar -f -n {when} -a '({MODEL_NAMES})'")
+        lines += [_fish_option(option, when) for option in node.options]
+    return "\n".join(lines) + "\n"
+
+
+def _fish_condition(node: Node) -> str:
+    if not node.path:
+        return "__fish_use_subcommand"
+    words = node.path.split()
+    seen = "; and ".join(f"__fish_seen_subcommand_from {word}" for word in words)
+    return _quoted(f"{seen}; and not __fish_seen_subcommand_from {' '.join(node.verbs)}" if node.verbs else seen)
+
+
+def _fish_option(option: Option, when: str) -> str:
+    names = " ".join(f"-l {n[2:]}" if n.startswith("--") else f"-s {n[1:]}" for n in option.names)
+    return f"complete -c blazar -n {when} {names}{' -r' if option.takes else ''} -d {_quoted(option.text)}"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

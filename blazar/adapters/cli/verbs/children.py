@@ -1,0 +1,104 @@
+"""`ps`, `load`, `evict`, `explain`: what runs, and what would. All of it is the daemon's to know; nothing is decided here."""
+
+import argparse
+import sys
+from typing import Any
+from urllib.parse import quote
+
+from blazar.adapters.cli.answer import keep_alive
+from blazar.adapters.cli.background import ensure_daemon
+from blazar.adapters.cli.exits import OK
+from blazar.adapters.cli.render import Column, duration, outline, size, table
+from blazar.adapters.cli.root import Root
+from blazar.adapters.cli.say import confirm, put_json, working
+from blazar.adapters.cli.verbs.daemon import bind_of
+from blazar.domain import teaching
+
+_PS = (
+    Column("NAME"),
+    Column("STATE"),
+    Column("ENGINE"),
+    Column("PROVENANCE"),
+    Column("CTX", right=True),
+    Column("SLOTS", right=True),
+    Column("BUSY", right=True),
+    Column("PORT", right=True),
+    Column("SIZE", right=True),
+    Column("UNTIL"),
+)
+
+
+def ps(args: argparse.Namespace, root: Root) -> int:
+    """The loaded models, or with --reset: close the crash breakers."""
+    client = root.client()
+    if args.reset:
+        keys = [str(key) for key in client.call("POST", "/api/ps", {"reset": True}).get("reset", [])]
+        confirm(args, teaching.breakers_reset(keys), reset=keys)
+        return OK
+    answer = client.call("GET", "/api/ps")
+    if args.json:
+        put_json(answer)
+        return OK
+    rows = answer.get("models") or []
+    if args.quiet:
+        print(*(row.get("name", "") for row in rows), sep="\n", end="\n" if rows else "")
+    elif rows:
+        print(table(_PS, [_ps_row(row) for row in rows]))
+    else:
+        print(teaching.nothing_loaded(), file=sys.stderr)
+    return OK
+
+
+def _ps_row(row: dict[str, Any]) -> list[str]:
+    busy = row.get("in_flight", 0)
+    waiting = row.get("waiting") or 0
+    return [
+        str(row.get("key") or row.get("name", "-")),
+        str(row.get("state", "-")),
+        str(row.get("engine", "-")),
+        str(row.get("provenance", "-")),
+        str(row.get("context_length") or "-"),
+        str(row.get("slots") or "-"),
+        f"{busy} (+{waiting})" if waiting else str(busy),
+        str(row.get("port") or "-"),
+        size(row.get("size") or 0),
+        _until(row.get("until_seconds")),
+    ]
+
+
+def _until(seconds: Any) -> str:
+    """The countdown to the idle eviction; none means that it stays loaded."""
+    return duration(float(seconds)) if isinstance(seconds, int | float) else "stays"
+
+
+def load(args: argparse.Namespace, root: Root) -> int:
+    """Have it ready; starts the daemon if none answers (D3)."""
+    client = ensure_daemon(root, bind_of(args))
+    body: dict[str, Any] = {"model": args.model}
+    if args.keep_alive is not None:
+        body["keep_alive"] = keep_alive(args.keep_alive)
+    with working(args, f"loading {args.model}"):
+        answer = client.call("POST", "/api/load", body, timeout=None)
+    seconds = float(answer.get("load_seconds") or 0)
+    confirm(args, teaching.model_loaded(str(answer.get("model") or args.model), seconds), **answer)
+    return OK
+
+
+def evict(args: argparse.Namespace, root: Root) -> int:
+    """Stop what `model`, `model#N` or `model@vision` means; without --force its requests end first (D4)."""
+    body: dict[str, Any] = {"model": args.model, **({"force": True} if args.force else {})}
+    with working(args, f"evicting {args.model}"):
+        answer = root.client().call("POST", "/api/evict", body, timeout=None)
+    keys = [str(key) for key in answer.get("evicted", [])]
+    confirm(args, teaching.models_evicted(keys) if keys else teaching.nothing_to_evict(args.model), evicted=keys)
+    return OK
+
+
+def explain(args: argparse.Namespace, root: Root) -> int:
+    """The daemon's dry run, as it says it."""
+    answer = root.client().call("GET", f"/api/explain?model={quote(args.model, safe='')}")
+    if args.json:
+        put_json(answer)
+    else:
+        print(outline(answer))
+    return OK

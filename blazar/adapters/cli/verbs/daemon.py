@@ -1,0 +1,84 @@
+"""`serve`, `stop`, `restart`, `status`: the life of the daemon as seen from a shell."""
+
+import argparse
+from pathlib import Path
+
+from blazar.adapters.cli.background import Bind, reporting, start_daemon, started_with, stop_daemon
+from blazar.adapters.cli.exits import OK, WrongUse
+from blazar.adapters.cli.locate import Note, read_note
+from blazar.adapters.cli.parser import UsageError, parse
+from blazar.adapters.cli.render import duration, facts
+from blazar.adapters.cli.root import Root
+from blazar.adapters.cli.say import confirm, put_json
+from blazar.domain import teaching
+from blazar.domain.errors import Unreachable
+
+
+def bind_of(args: argparse.Namespace) -> Bind:
+    """Where to listen, as the options say; a relative path must survive the change of process."""
+    config = str(Path(args.config).absolute()) if args.config else None
+    return Bind(getattr(args, "bind_host", None), getattr(args, "bind_port", None), config)
+
+
+def serve(args: argparse.Namespace, root: Root) -> int:
+    """Be the daemon, or start one in the background."""
+    if args.target:
+        raise WrongUse(teaching.serve_host_after())
+    if args.detach:
+        return _start(args, root, bind_of(args))
+    return reporting(lambda: root.serve(args), root.env)
+
+
+def _start(args: argparse.Namespace, root: Root, bind: Bind) -> int:
+    note = start_daemon(root, bind)
+    confirm(args, teaching.daemon_started(note.url, note.pid), url=note.url, pid=note.pid)
+    return OK
+
+
+def stop(args: argparse.Namespace, root: Root) -> int:
+    """End the daemon of this data folder."""
+    note = read_note(root.places.run)
+    if note is None:
+        raise Unreachable(teaching.daemon_not_running())
+    stop_daemon(note)
+    confirm(args, teaching.daemon_stopped(note.pid), stopped=True, pid=note.pid)
+    return OK
+
+
+def restart(args: argparse.Namespace, root: Root) -> int:
+    """Stop what runs and start it again: with the options given now, else with those it was started with."""
+    bind = bind_of(args)
+    note = read_note(root.places.run)
+    if note is not None:
+        before = _bind_of_running(note)
+        bind = bind.over(before)
+        stop_daemon(note)
+    return _start(args, root, bind)
+
+
+def _bind_of_running(note: Note) -> Bind:
+    try:
+        return bind_of(parse(["serve", *started_with(note.pid)]))
+    except UsageError:  # started by other means than this command line
+        return Bind()
+
+
+def status(args: argparse.Namespace, root: Root) -> int:
+    """Where the daemon is and how long it has been up; exit 4 when there is none."""
+    target = root.target()
+    said = root.client().health()
+    if said is None:
+        raise Unreachable(teaching.daemon_unreachable(target.url))
+    pid = target.note.pid if target.note else None
+    if args.json:
+        put_json({"url": target.url, "pid": pid, **said})
+        return OK
+    rows = [("url", target.url), ("status", str(said["status"]))]
+    if pid:
+        rows.append(("pid", str(pid)))
+    if said.get("version"):
+        rows.append(("version", str(said["version"])))
+    if "uptime_secs" in said:
+        rows.append(("up", duration(float(said["uptime_secs"]))))
+    print(facts(rows))
+    return OK

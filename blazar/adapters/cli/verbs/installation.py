@@ -1,0 +1,46 @@
+"""`completion` and `version`, and the verbs that are refused by design: there are no accounts, and no registry yet."""
+
+import argparse
+from typing import NoReturn
+
+from blazar import __version__
+from blazar.adapters.cli.exits import OK
+from blazar.adapters.cli.root import Root
+from blazar.adapters.cli.say import put_json
+from blazar.domain import teaching
+from blazar.domain.errors import Refusal
+
+
+def completion(args: argparse.Namespace, root: Root) -> int:
+    """A script for `source` or a completions folder."""
+    del root
+    from blazar.adapters.cli.completion import script
+
+    text = script(args.shell)
+    if args.json:
+        put_json({"shell": args.shell, "script": text})
+    else:
+        print(text, end="")
+    return OK
+
+
+def version(args: argparse.Namespace, root: Root) -> int:
+    """This program's version; that of a running daemon stands in `status`."""
+    del root
+    if args.json:
+        put_json({"version": __version__})
+    else:
+        print(f"blazar {__version__}")
+    return OK
+
+
+def accounts(args: argparse.Namespace, root: Root) -> NoReturn:
+    """Refused (contract: no accounts)."""
+    del args, root
+    raise Refusal(teaching.no_accounts())
+
+
+def pull(args: argparse.Namespace, root: Root) -> NoReturn:
+    """Refused here with what to do instead."""
+    del args, root
+    raise Refusal(teaching.registry_not_here())

@@ -1,0 +1,139 @@
+"""`import`, `list`, `show`, `rm`, `cp`: the catalog. With a daemon that runs, changes go through it (D29): it evicts first."""
+
+import argparse
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blazar.adapters.cli.client import DaemonClient
+from blazar.adapters.cli.exits import OK, exit_code, report_error
+from blazar.adapters.cli.render import Column, ago, outline, size, table
+from blazar.adapters.cli.root import Root
+from blazar.adapters.cli.say import confirm, put_json, working
+from blazar.domain import teaching
+from blazar.domain.errors import BlazarError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from blazar.domain.records import Model
+
+_LIST = (
+    Column("NAME"),
+    Column("ARCH"),
+    Column("PARAMETERS", right=True),
+    Column("QUANT"),
+    Column("SIZE", right=True),
+    Column("ADDED"),
+)
+
+
+def daemon_of(root: Root) -> DaemonClient | None:
+    """The daemon that owns the catalog: the one named, or the live one of this data folder. Else we are alone with it.
+
+    ODD: the default address is not tried: what answers there without a note in our folder has another catalog.
+    """
+    target = root.target()
+    return root.client() if target.explicit or target.note else None
+
+
+def add(args: argparse.Namespace, root: Root) -> int:
+    """Catalog a GGUF file where it lies, by hardlink if possible (D36)."""
+    with working(args, f"reading {args.path}"):
+        model = root.models.add(str(Path(args.path).expanduser().absolute()), args.name)
+    confirm(args, teaching.model_imported(model.name, model.size, model.owned), **rows_of([model])[0])
+    return OK
+
+
+def rows_of(models: "Iterable[Model]") -> list[dict[str, Any]]:
+    """Records as /api/tags says them, so that `list --json` is the same with and without a daemon."""
+    from blazar.domain.wire.ollama_listing import tags
+
+    return list(tags(models)["models"])
+
+
+def listing(args: argparse.Namespace, root: Root) -> int:
+    """Every row; --quiet prints names only, one a line."""
+    client = daemon_of(root)
+    if client is not None:
+        rows = list(client.call("GET", "/api/tags").get("models") or [])
+    else:
+        rows = rows_of(root.models.list())
+    if args.json:
+        put_json({"models": rows})
+    elif args.quiet:
+        for row in rows:
+            print(row["name"])
+    elif rows:
+        print(table(_LIST, [_cells(row) for row in rows]))
+    else:
+        print(teaching.nothing_catalogued(), file=sys.stderr)
+    return OK
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    details = row.get("details") or {}
+    return [
+        str(row.get("name", "-")),
+        str(details.get("family") or "-"),
+        str(details.get("parameter_size") or "-"),
+        str(details.get("quantization_level") or "-"),
+        size(row.get("size") or 0),
+        _added(row.get("modified_at")),
+    ]
+
+
+def _added(moment: Any) -> str:
+    try:
+        return ago(datetime.fromisoformat(str(moment)).timestamp())
+    except ValueError:
+        return "-"
+
+
+def show(args: argparse.Namespace, root: Root) -> int:
+    """What is known about one model."""
+    if root.target().explicit:
+        facts = root.client().call("POST", "/api/show", {"model": args.model, "verbose": args.verbose})
+    else:
+        facts = root.models.show(args.model, verbose=args.verbose)
+    if args.json:
+        put_json(facts)
+    else:
+        print(outline({**facts, "size": size(facts["size"])} if "size" in facts else facts))
+    return OK
+
+
+def remove(args: argparse.Namespace, root: Root) -> int:
+    """Remove every model named; one that cannot be removed does not keep the others."""
+    client, removed, code = daemon_of(root), [], OK
+    for name in args.models:
+        try:
+            removed.append(_remove_one(name, client, root, force=args.force))
+        except BlazarError as refused:
+            report_error(refused, as_json=args.json)
+            code = exit_code(refused)
+    if removed:
+        confirm(args, "\n".join(teaching.model_removed(name) for name in removed), removed=removed)
+    return code
+
+
+def _remove_one(name: str, client: DaemonClient | None, root: Root, *, force: bool) -> str:
+    if client is None:
+        return root.models.remove(name)
+    body = {"model": name, **({"force": True} if force else {})}
+    client.call("DELETE", "/api/delete", body, timeout=None)  # drains for up to 30 s first (D4)
+    return name
+
+
+def copy(args: argparse.Namespace, root: Root) -> int:
+    """A second name for the same bytes."""
+    client = daemon_of(root)
+    if client is None:
+        root.models.copy(args.source, args.target_name)
+    else:
+        client.call("POST", "/api/copy", {"source": args.source, "destination": args.target_name})
+    confirm(
+        args, teaching.model_copied(args.source, args.target_name), source=args.source, destination=args.target_name
+    )
+    return OK

@@ -1,0 +1,288 @@
+"""Engine processes: starting, signalling one pid, hearing what they say, finding what an earlier daemon left.
+
+Decides nothing about when: the supervisor does. Spawning happens on the event loop's own thread, because the death signal
+follows the thread that started the child (D32).
+"""
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from blazar.adapters.engines import tether
+from blazar.adapters.engines.environment import engine_env
+from blazar.adapters.engines.exits import when_ended
+from blazar.adapters.engines.processes import bytes_read, is_same, resident_bytes, signal_same, start_time
+from blazar.adapters.engines.runfiles import PidRecord, RunFiles, pid_records
+from blazar.adapters.engines.spec import EngineSpec
+from blazar.application.ports.children import Child, Children, LaunchPlan, Orphan
+from blazar.application.ports.clock import Clock, Timer
+from blazar.application.ports.entropy import Entropy
+from blazar.application.ports.upstream import ChildCall, Upstream
+from blazar.domain import teaching
+from blazar.domain.errors import Fault, SpawnFailed
+from blazar.domain.kinds import EngineKind
+
+LOOPBACK = "127.0.0.1"
+SECRET_BYTES = 16
+LOG_CHECK_SECS = 60.0
+
+Connect = Callable[[int, str, str], Upstream]
+"""(port, key, model) -> the child's door."""
+
+
+class Patience(NamedTuple):
+    """Seconds. `ready` bounds one question of the ready poll; the rest is the ladder for orphans (D31)."""
+
+    ready: float = 2.0
+    first_term: float = 10.0
+    second_term: float = 2.0
+    kill: float = 5.0
+
+
+def free_port() -> int:
+    """A loopback port that was free a moment ago."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.bind((LOOPBACK, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class SubprocessChild(Child):
+    """One child of ours. If its port was snatched between choosing and binding, it starts over once, unseen."""
+
+    pid: int
+    port: int
+    argv: tuple[str, ...]
+    upstream: Upstream
+
+    def __init__(self, owner: "SubprocessChildren", plan: LaunchPlan, spec: EngineSpec) -> None:
+        self.plan = plan
+        self._owner, self._spec = owner, spec
+        self._files = RunFiles(owner.run_dir, plan.key)
+        self._secret = owner.entropy.token(SECRET_BYTES)
+        self._ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._closing: list[asyncio.Task[None]] = []
+        self._served = self._told = self._second = False
+        self._read = self._cut = 0
+        self._files.write_key(self._secret)
+        try:
+            self._begin()
+        except OSError:
+            self._files.key_file.unlink(missing_ok=True)
+            raise
+        self._trimmer: Timer = owner.clock.call_later(LOG_CHECK_SECS, self._trim)
+
+    def _begin(self) -> None:
+        self.port = self._owner.port_for(self)
+        self.argv = (*self.plan.words, *self._endpoint())
+        self._process = process = self._owner.start(self.argv, self.plan, self._spec, self._files)
+        self.pid = process.pid
+        try:
+            self._files.write_pid(PidRecord(self.pid, start_time(self.pid), self.plan.tag, self.plan.key))
+        except OSError:  # a full disk: a child that no pidfile names could be lost
+            process.kill()
+            process.wait()
+            raise
+        self.upstream = self._owner.connect(self.port, self._secret, self.plan.model)
+        when_ended(process, self._on_ended)
+
+    def _endpoint(self) -> tuple[str, ...]:
+        spec = self._spec
+        at = (spec.host_flag, LOOPBACK, spec.port_flag, str(self.port))
+        return (*at, spec.key_file_flag, str(self._files.key_file)) if spec.key_file_flag else at
+
+    def _on_ended(self, status: int) -> None:
+        if self._lost_its_port(status):
+            self._second = True
+            # At once: a question to whoever holds that port would wait for its answer.
+            self._closing.append(asyncio.get_running_loop().create_task(self.upstream.aclose()))
+            try:
+                self._begin()
+            except OSError:
+                pass  # then the first end is what counts
+            else:
+                return
+        self._owner.forget(self)
+        if not self._ended.done():
+            self._ended.set_result(status)
+
+    def _lost_its_port(self, status: int) -> bool:
+        phrase = self._spec.port_taken
+        fresh = not (self._served or self._told or self._second)
+        return fresh and status > 0 and bool(phrase) and phrase in self._files.tail()
+
+    def signal(self, number: int) -> None:
+        self._told = True
+        self._process.send_signal(number)  # ours and unreaped until then, so its pid cannot have changed hands
+
+    async def wait(self) -> int:
+        return await asyncio.shield(self._ended)
+
+    async def is_ready(self) -> bool:
+        if self._ended.done():
+            return False
+        try:
+            health = await self.upstream.fetch(ChildCall(b"GET", self._spec.health), self._owner.patience.ready)
+            if health.status != 200:
+                return False
+            # Another program may sit on this port by now (case G17): it must accept our key and serve our alias.
+            models = await self.upstream.fetch(ChildCall(b"GET", self._spec.models), self._owner.patience.ready)
+        except Fault:
+            return False
+        if models.status != 200 or not _serves(models.body, self.plan.model):
+            return False
+        self._served = True
+        return True
+
+    def progress(self) -> int:
+        self._read = max(self._read, bytes_read(self.pid))
+        return self._cut + self._files.log_size() + self._read
+
+    def last_lines(self, count: int = 5) -> Sequence[str]:
+        return self._files.last_lines(count)
+
+    def rss(self) -> int:
+        return 0 if self._ended.done() else resident_bytes(self.pid)
+
+    def _trim(self) -> None:
+        self._cut += self._files.trim_log()
+        self._trimmer = self._owner.clock.call_later(LOG_CHECK_SECS, self._trim)
+
+    async def aclose(self) -> None:
+        self._trimmer.cancel()
+        await self.upstream.aclose()
+        while self._closing:
+            await self._closing.pop()
+        if self._ended.done():
+            self._files.remove(self.pid, self._secret)
+
+
+def _serves(body: bytes, alias: str) -> bool:
+    try:
+        return any(row["id"] == alias for row in json.loads(body)["data"])
+    except (ValueError, KeyError, TypeError):
+        return False
+
+
+class SubprocessChildren(Children):
+    """Children as processes of this one, with their files in `run_dir`."""
+
+    def __init__(
+        self,
+        run_dir: Path,
+        clock: Clock,
+        entropy: Entropy,
+        connect: Connect,
+        specs: Mapping[EngineKind, EngineSpec],
+        *,
+        patience: Patience = Patience(),  # noqa: B008 - immutable
+    ) -> None:
+        self.run_dir, self.clock, self.entropy, self.connect = run_dir, clock, entropy, connect
+        self.patience = patience
+        self._specs = specs
+        self._live: set[SubprocessChild] = set()
+        self._pipe: tuple[int, int] | None = None
+        self._jobs: list[int] = []
+
+    async def spawn(self, plan: LaunchPlan) -> Child:
+        program = plan.words[0]
+        if shutil.which(program) is None:
+            raise SpawnFailed(teaching.spawn_failed(plan.model, teaching.no_program(program)))
+        try:
+            child = SubprocessChild(self, plan, self._specs[plan.kind])
+        except OSError as error:
+            raise SpawnFailed(teaching.spawn_failed(plan.model, error.strerror or str(error))) from error
+        self._live.add(child)
+        return child
+
+    def start(
+        self, argv: Sequence[str], plan: LaunchPlan, spec: EngineSpec, files: RunFiles
+    ) -> subprocess.Popen[bytes]:
+        """Start the process. Its output goes straight into its log: no pipe that somebody would have to drain."""
+        pipe = self._watched_pipe()
+        words = [*(tether.shim(pipe) if tether.has_shim() else ()), *argv]
+        env = engine_env(spec.scrubbed, (*plan.env, (tether.PARENT_VARIABLE, str(os.getpid()))))
+        log = files.open_log()
+        try:
+            process = subprocess.Popen(
+                words,
+                env=env,
+                cwd=self.run_dir,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C at our terminal must not reach it
+                pass_fds=() if pipe is None else (pipe,),
+            )
+        finally:
+            os.close(log)
+        if not tether.has_shim():
+            self._jobs.append(tether.tie_on_windows(process))
+        return process
+
+    def _watched_pipe(self) -> int | None:
+        if tether.has_death_signal() or not tether.has_shim():
+            return None
+        if self._pipe is None:
+            self._pipe = os.pipe()
+        return self._pipe[0]
+
+    def port_for(self, child: SubprocessChild) -> int:
+        """A free port that no other child of ours was just given and may not have bound yet."""
+        given = {other.port for other in self._live if other is not child}
+        while (port := free_port()) in given:
+            pass
+        return port
+
+    def forget(self, child: SubprocessChild) -> None:
+        """It has ended."""
+        self._live.discard(child)
+
+    def orphans(self) -> list[Orphan]:
+        ours = {child.pid for child in self._live}
+        found = []
+        for record in pid_records(self.run_dir):
+            if is_same(record.pid, record.start):
+                if record.pid not in ours:
+                    found.append(Orphan(record.key, record.pid, record.tag))
+            else:
+                RunFiles(self.run_dir, record.key).remove(record.pid, "")
+        return found
+
+    async def reap(self, orphan: Orphan) -> None:
+        record = next((r for r in pid_records(self.run_dir) if r.pid == orphan.pid and r.key == orphan.key), None)
+        if record is None:
+            return
+        wait = self.patience
+        ladder = (
+            (signal.SIGTERM, wait.first_term),
+            (signal.SIGTERM, wait.second_term),
+            (tether.SIGKILL, wait.kill),
+        )
+        for number, seconds in ladder:
+            signal_same(record.pid, record.start, number)
+            if await self._gone(record, seconds):
+                RunFiles(self.run_dir, record.key).remove(record.pid, "")
+                return
+
+    async def _gone(self, record: PidRecord, seconds: float) -> bool:
+        end = self.clock.now() + seconds
+        while is_same(record.pid, record.start):
+            if self.clock.now() >= end:
+                return False
+            await self.clock.sleep(0.02)
+        return True
+
+    def close(self) -> None:
+        """Let go of what ties children to us; where that is a pipe or a job, those still alive are ended by it."""
+        if self._pipe is not None:
+            for handle in self._pipe:
+                os.close(handle)
+            self._pipe = None

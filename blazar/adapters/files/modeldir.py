@@ -1,0 +1,136 @@
+"""Models on disk: what a file or shard set is, and a hardlink under our roof. Never copies a byte, never deletes outside.
+
+Where hardlinks are impossible the file is referred to where it lies (D36), and stays its owner's to delete.
+"""
+
+import errno
+import os
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from blazar.adapters.files.gguf import Header, read_header
+from blazar.adapters.files.gguf_facts import fingerprint, quant_name, vet_model
+from blazar.adapters.files.shards import SUFFIX, files_of, shard_name
+from blazar.application.ports.weights import FileFacts, WeightFiles
+from blazar.domain import teaching
+from blazar.domain.errors import BadModelFile, Conflict, NotFound, StoreTrouble
+from blazar.domain.kinds import Weights
+from blazar.domain.names import file_stem
+
+# The first four are D36; the last two are how file systems without any hardlinks answer through FUSE.
+_NO_LINK = {errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS}
+
+
+class DiskWeightFiles(WeightFiles):
+    """Weight files anywhere on this machine, and the models folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.absolute()
+
+    def inspect(self, path: str) -> FileFacts:
+        files = self._files(path)
+        headers = [read_header(file) for file in files]
+        vet_model(files, headers)
+        try:
+            digest = fingerprint(files, headers)
+        except OSError as error:
+            raise BadModelFile(files[0], error.strerror or str(error)) from None
+        return _facts(files, headers, digest)
+
+    def metadata(self, path: str) -> dict[str, Any]:
+        return dict(read_header(path).metadata)
+
+    def link(self, name: str, files: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
+        targets = self._targets(name, files)
+        real = [os.path.realpath(file) for file in files]
+        # Somebody put the file into the models folder by hand: it is theirs, and `rm` must not take the only copy.
+        if real == [os.path.realpath(target) for target in targets]:
+            return files, False
+        try:
+            self._link_all(real, targets)
+        except OSError as error:
+            if isinstance(error, FileNotFoundError) and (gone := self.missing(files)):
+                raise NotFound(teaching.no_such_file(gone)) from None
+            if error.errno in _NO_LINK:
+                return files, False
+            raise StoreTrouble(teaching.disk_trouble(f"linking into {self.folder}", _why(error))) from None
+        return targets, True
+
+    def unlink(self, files: tuple[str, ...]) -> None:
+        for file in files:
+            path = Path(file).absolute()
+            if path.parent != self.folder:
+                continue
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                raise StoreTrouble(teaching.disk_trouble(f"deleting {path}", _why(error))) from None
+
+    def missing(self, files: tuple[str, ...]) -> str | None:
+        return next((file for file in files if not Path(file).exists()), None)
+
+    def _link_all(self, sources: list[str], targets: tuple[str, ...]) -> None:
+        """All of them or none: whatever ends it in between takes the links made so far along."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as undo:
+            for source, target in zip(sources, targets, strict=True):
+                if _link_one(source, target):
+                    undo.callback(self.unlink, (target,))
+            undo.pop_all()
+
+    def _targets(self, name: str, files: tuple[str, ...]) -> tuple[str, ...]:
+        """Shards keep their suffix: engines find the siblings by it."""
+        stem, total = file_stem(name), len(files)
+        if total == 1:
+            return (str(self.folder / f"{stem}{SUFFIX}"),)
+        return tuple(str(self.folder / shard_name(stem, number, total)) for number in range(1, total + 1))
+
+    def _files(self, path: str) -> tuple[str, ...]:
+        try:
+            return tuple(map(str, files_of(_absolute(path))))
+        except FileNotFoundError:
+            raise NotFound(teaching.no_such_file(path)) from None
+        except (OSError, ValueError) as error:
+            raise BadModelFile(path, _why(error)) from None
+
+
+def _absolute(path: str) -> Path:
+    """A row must hold wherever it is read from. A symlink stays the name it is: shards find each other by name."""
+    whole = Path(path).absolute()
+    return whole.parent.resolve() / whole.name if ".." in whole.parts else whole
+
+
+def _link_one(source: str, target: str) -> bool:
+    """Whether a link was made; false when it is there already, left by an import that did not end."""
+    try:
+        os.link(source, target)
+    except FileExistsError:
+        if Path(source).samefile(target):
+            return False
+        raise Conflict(teaching.link_in_the_way(target)) from None
+    return True
+
+
+def _why(error: OSError | ValueError) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
+def _facts(files: tuple[str, ...], headers: list[Header], digest: str) -> FileFacts:
+    """The first shard of a set carries the metadata of all (llama.cpp's own rule)."""
+    values = headers[0].metadata
+    arch = values["general.architecture"]
+    pooling = values.get(f"{arch}.pooling_type")
+    return FileFacts(
+        files=files,
+        sizes=tuple(header.file_size for header in headers),
+        weights=Weights.GGUF,
+        arch=arch,
+        quant=quant_name(headers),
+        parameters=sum(tensor.elements for header in headers for tensor in header.tensors),
+        ctx_train=values.get(f"{arch}.context_length", 0),
+        embedding_length=values.get(f"{arch}.embedding_length", 0),
+        pooling=pooling,
+        template=bool(values.get("tokenizer.chat_template")),
+        digest=digest,
+    )

@@ -1,0 +1,67 @@
+"""Which files make up one model: a single file, or a set whose names end in `-00001-of-000NN.gguf`.
+
+Engines find the siblings of a shard by name, so the names are taken at their word and every one of them must be there.
+"""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from blazar.domain import teaching
+from blazar.domain.errors import Malformed
+
+SUFFIX = ".gguf"
+_SHARD = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<total>\d{5})\.gguf")
+
+
+class Shard(NamedTuple):
+    """What a file name says about its place in a set."""
+
+    stem: str
+    number: int
+    total: int
+
+
+def shard_of(file_name: str) -> Shard | None:
+    """None for a file that stands alone."""
+    match = _SHARD.fullmatch(file_name)
+    return Shard(match["stem"], int(match["number"]), int(match["total"])) if match else None
+
+
+def shard_name(stem: str, number: int, total: int) -> str:
+    """The file name of one shard."""
+    return f"{stem}-{number:05d}-of-{total:05d}{SUFFIX}"
+
+
+def files_of(path: Path) -> tuple[Path, ...]:
+    """All files of the model at `path`, which is one file, any shard of a set, or a folder that holds one model."""
+    file = _model_in(path) if path.is_dir() else path
+    shard = shard_of(file.name)
+    if shard is None:
+        return (file,)
+    if not 1 <= shard.number <= shard.total:
+        raise Malformed(teaching.shard_outside_set(str(file), shard.number, shard.total), "path")
+    present = {one.name for one in file.parent.iterdir()}
+    names = [shard_name(shard.stem, number, shard.total) for number in range(1, shard.total + 1)]
+    missing = [name for name in names if name not in present]
+    if missing:
+        raise Malformed(teaching.shards_missing(str(file), _few(missing)), "path")
+    return tuple(file.parent / name for name in names)
+
+
+def _model_in(folder: Path) -> Path:
+    """The first file of the only model in `folder`; vision projectors lie beside models and are none."""
+    files = sorted(
+        one for one in folder.iterdir() if one.name.endswith(SUFFIX) and not one.name.lower().startswith("mmproj")
+    )
+    if not files:
+        raise Malformed(teaching.no_model_in_folder(str(folder)), "path")
+    models = {(shard.stem, shard.total) if (shard := shard_of(one.name)) else one.name: one for one in reversed(files)}
+    if len(models) > 1:
+        raise Malformed(teaching.several_models_in_folder(str(folder), _few([one.name for one in files])), "path")
+    return files[0]
+
+
+def _few(names: list[str]) -> list[str]:
+    """At most eight names: a set may claim 99 999 shards."""
+    return names if len(names) <= 8 else [*names[:8], f"and {len(names) - 8} more"]

@@ -1,0 +1,66 @@
+"""The Quart application for everything but the hot paths: blueprints in, one error shape out. Owns no state and no policy."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from quart import Blueprint, Quart, Response, request
+from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound, RequestEntityTooLarge
+
+from blazar.adapters.http.errors import Problem, dialect_for, problem
+from blazar.adapters.http.layers.doors import BODY_LIMIT
+from blazar.adapters.http.record import RECORD
+from blazar.adapters.http.routes import methods_at
+from blazar.domain import errors, teaching
+from blazar.domain.kinds import Dialect
+
+
+def create_app(blueprints: Iterable[Blueprint]) -> Quart:
+    """An app that serves `blueprints`. What it cannot answer itself it raises: the request boundary is outside."""
+    app = Quart(__name__, static_folder=None)
+    app.config.update(
+        MAX_CONTENT_LENGTH=BODY_LIMIT,
+        BODY_TIMEOUT=None,  # otherwise a slow upload is cut after 60 s
+        RESPONSE_TIMEOUT=None,  # otherwise a slow answer is cut after 60 s, silently
+        PROPAGATE_EXCEPTIONS=True,  # to request_log, which answers and logs with the trace
+    )
+    app.url_map.strict_slashes = False
+    app.url_map.merge_slashes = False  # a redirect would lose the body of a POST in many clients
+    for blueprint in blueprints:
+        app.register_blueprint(blueprint)
+    app.register_error_handler(errors.BlazarError, _refused)
+    app.register_error_handler(HTTPException, _http_error)
+    return app
+
+
+async def _refused(error: Exception) -> Response:
+    assert isinstance(error, errors.BlazarError)
+    return _response(problem(error, *_context()))
+
+
+async def _http_error(error: Exception) -> Response:
+    """Quart's own refusals, in our words."""
+    assert isinstance(error, HTTPException)
+    method, path = request.method, request.path
+    if isinstance(error, NotFound | MethodNotAllowed):
+        # The table knows the hot paths too, which Quart has never heard of.
+        allowed = methods_at(path)
+        if allowed and method not in allowed:
+            sentence = teaching.method_not_allowed(method, path, allowed)
+            shown = problem(errors.Refusal(sentence), *_context(), status=405)
+            return _response(shown._replace(headers=[*shown.headers, (b"allow", ", ".join(allowed).encode())]))
+        return _response(problem(errors.NotFound(teaching.route_not_found(method, path)), *_context()))
+    if isinstance(error, RequestEntityTooLarge):
+        return _response(problem(errors.TooLarge(teaching.body_too_large(BODY_LIMIT)), *_context()))
+    sentence = error.description or error.name
+    return _response(problem(errors.Refusal(sentence), *_context(), status=error.code or 400))
+
+
+def _context() -> tuple[Dialect, str | None]:
+    scope: Any = request.scope  # Quart's type knows no keys but the specification's
+    record = scope.get(RECORD)
+    return dialect_for(scope), record.trace if record is not None else None
+
+
+def _response(shown: Problem) -> Response:
+    headers = {name.decode(): value.decode() for name, value in shown.headers}
+    return Response(shown.body, status=shown.status, headers=headers)

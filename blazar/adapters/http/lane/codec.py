@@ -1,0 +1,137 @@
+"""JSON on the hot path: typed decoding of child events, a string quoter for writers, whole values both ways (D24).
+
+The only module of the lane that knows the JSON library. Decides no meaning: names and defaults here, everything else in the domain.
+"""
+
+from typing import Any, Final
+
+import msgspec
+
+from blazar.domain import teaching
+from blazar.domain.errors import Malformed
+from blazar.domain.wire.chunk import ChildChunk
+
+
+class CallFunction(msgspec.Struct, gc=False):
+    """The function of a tool call."""
+
+    name: str | None = None
+    arguments: Any = None
+
+
+class CallPiece(msgspec.Struct, gc=False):
+    """A tool call or a fragment of one."""
+
+    index: int | None = None
+    id: str | None = None
+    function: CallFunction | None = None
+
+
+class Said(msgspec.Struct, gc=False):
+    """A `delta` or a `message`."""
+
+    content: str | None = None
+    reasoning_content: str | None = None
+    tool_calls: list[CallPiece] | None = None
+
+
+class Choice(msgspec.Struct, gc=False):
+    """One choice of a chunk or a reply."""
+
+    index: int | None = None
+    delta: Said | None = None
+    message: Said | None = None
+    text: str | None = None
+    finish_reason: str | None = None
+
+
+class CountDetails(msgspec.Struct, gc=False):
+    """`prompt_tokens_details`."""
+
+    cached_tokens: int | None = None
+
+
+class Counts(msgspec.Struct, gc=False):
+    """`usage`."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    prompt_tokens_details: CountDetails | None = None
+
+
+class Timings(msgspec.Struct, gc=False):
+    """llama-server's timings; some builds leave a member out or null where nothing was computed."""
+
+    prompt_n: int = 0
+    prompt_ms: float = 0.0
+    predicted_n: int = 0
+    predicted_ms: float = 0.0
+    cache_n: int = 0
+
+
+class Verbose(msgspec.Struct, gc=False):
+    """The one thing read from `__verbose`."""
+
+    stopping_word: str | None = None
+
+
+class Chunk(msgspec.Struct, gc=False):
+    """One event of a child's stream, or its whole reply."""
+
+    choices: list[Choice] | None = None
+    usage: Counts | None = None
+    timings: Timings | None = None
+    verbose: Verbose | None = msgspec.field(default=None, name="__verbose")
+    error: Any = None
+
+
+_CHUNK: Final = msgspec.json.Decoder(Chunk)
+_ANY: Final = msgspec.json.Decoder()
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+def decode_chunk(data: bytes) -> ChildChunk:
+    """`data` as a chunk; raises `ValueError` (msgspec's errors are)."""
+    return _CHUNK.decode(data)
+
+
+def decode(data: bytes) -> Any:
+    """Any JSON value; raises `ValueError`."""
+    return _ANY.decode(data)
+
+
+def encode(value: Any) -> bytes:
+    """Compact JSON."""
+    return _ENCODER.encode(value)
+
+
+def quote(text: str) -> bytes:
+    """`text` as a JSON string in UTF-8, quotes included."""
+    try:
+        return _ENCODER.encode(text)
+    except UnicodeEncodeError:  # half a surrogate pair, which has no UTF-8
+        return _ENCODER.encode(text.encode("utf-8", "replace").decode())
+
+
+def body_object(raw: bytes) -> dict[str, Any]:
+    """A request body that must be a JSON object; raises `Malformed` (case A21)."""
+    try:
+        body = _ANY.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise not_json(raw, error) from None
+    if not isinstance(body, dict):
+        raise Malformed(teaching.body_not_object())
+    return body
+
+
+def not_json(raw: bytes, error: Exception) -> Malformed:
+    """Why a body is not JSON, in words that fit every decoder failure."""
+    if not raw:
+        why = "it is empty"
+    elif isinstance(error, RecursionError):
+        why = "it is nested too deeply"
+    elif isinstance(error, UnicodeDecodeError):
+        why = "it is not UTF-8"
+    else:
+        why = str(error).removeprefix("JSON is malformed: ")
+    return Malformed(teaching.body_not_json(why))

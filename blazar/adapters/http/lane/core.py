@@ -1,0 +1,152 @@
+"""The hot lane: one generation request from its bytes to the last byte of its answer.
+
+Decides the order (understand, lease, ask, relay, release) and nothing about dialects, which the rows know. No web framework, no
+ASGI, no engine: `Reply` and `Leasing` are all it sees. `design.md` has the whole way.
+"""
+
+import asyncio
+import math
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from blazar.adapters.http.lane.job import Job, Occasion
+from blazar.adapters.http.lane.relay import Limits, Relay, refuse, send_whole
+from blazar.adapters.http.lane.reply import LaneRequest, Reply
+from blazar.adapters.http.lane.rows import ROWS, Row
+from blazar.adapters.http.record import RequestRecord
+from blazar.application.ports.clock import Clock
+from blazar.application.ports.upstream import Headers
+from blazar.application.supervise.leasing import DEFAULT_WAIT, Ask, Lease, Leasing
+from blazar.application.supervise.views import Supervising
+from blazar.domain.errors import BlazarError, ChildDied
+from blazar.domain.wire.delta import Usage
+
+OFF_LOOP: Final = 64 * 1024
+"""Bytes above which a body is parsed in a thread: 1 MB takes the loop 2 ms, in which no token moves."""
+
+DEADLINE_HEADER: Final = b"x-blazar-deadline-ms"
+LONGEST_WAIT: Final = 600.0
+"""Seconds; a caller's deadline beyond this is as good as none, and every ticket ends (D17)."""
+
+_T = TypeVar("_T")
+
+
+class Lane:
+    """Serves the hot endpoints. One per daemon; keeps nothing between requests."""
+
+    def __init__(self, leasing: Leasing, supervising: Supervising, clock: Clock, limits: Limits = Limits()) -> None:  # noqa: B008 - immutable
+        self._leasing, self._supervising, self._clock, self._limits = leasing, supervising, clock, limits
+
+    async def serve(self, request: LaneRequest, reply: Reply) -> None:
+        """Answer; every error of ours or the child's is told here, in the dialect of the path. Returns when all is written."""
+        row = ROWS[request.path]
+        record = request.record
+        record.dialect = row.dialect.value
+        try:
+            job = await _off_loop(len(request.body), lambda: row.understand(request.body))
+            record.model, record.stream = job.model, job.stream
+            if job.load_only:
+                await self._load(job, row, request, reply)
+            elif (lease := await self._lease(job, row, request, reply)) is not None:
+                await self._relay(lease, job, row, request, reply)
+        except BlazarError as error:
+            refuse(reply, error, row.dialect, record.trace)
+
+    async def _lease(self, job: Job, row: Row, request: LaneRequest, reply: Reply) -> Lease | None:
+        """A place at a child; None when the client left while it waited."""
+        lease = self._leasing.try_lease(job.model, row.task)
+        if lease is not None and job.num_ctx > lease.ctx:
+            lease.release()  # a wider window is asked for: the supervisor decides whether it reshapes (case B8)
+            lease = None
+        if lease is None:
+            ask = Ask(job.model, row.task, _wait(request), job.num_ctx)
+            lease = await self._in_line(ask, reply)
+        if lease is not None:
+            request.record.queue_seconds = lease.queue_seconds
+        return lease
+
+    async def _in_line(self, ask: Ask, reply: Reply) -> Lease | None:
+        """Wait. A client that leaves cancels the wait, so that its request never reaches a child (cases K3, K4)."""
+        task = asyncio.current_task()
+        assert task is not None
+        reply.on_gone = lambda: _cancel(task)
+        try:
+            return await self._leasing.lease(ask)
+        except asyncio.CancelledError:
+            if not reply.gone or task.uncancel():
+                raise
+            return None
+        finally:
+            reply.on_gone = None
+
+    async def _relay(self, lease: Lease, job: Job, row: Row, request: LaneRequest, reply: Reply) -> None:
+        """Ask the child and carry its answer. The lease ends with the answer, however that ends (case K6)."""
+        relay: Relay | None = None
+        try:
+            relay = Relay(job, self._occasion(lease, request.record), reply, _extra(lease, job))
+            relay.launch(lease.upstream, self._clock, self._limits)
+            await reply.carry()
+            if (outcome := relay.outcome) is not None and not reply.gone:
+                if isinstance(outcome, ChildDied):
+                    outcome = await lease.explain(outcome)
+                relay.tell(outcome, row.dialect)
+        finally:
+            if relay is not None:
+                relay.close()
+                _note(request.record, relay.usage)
+            lease.release(job.keep_alive, failed=relay is not None and relay.broken)
+
+    async def _load(self, job: Job, row: Row, request: LaneRequest, reply: Reply) -> None:
+        """Load, or with `keep_alive` 0 unload: what a request without a prompt means to ollama."""
+        occasion = Occasion(job.model, request.record.trace, self._clock.wall(), 0.0, lambda: 0.0)
+        if job.keep_alive == 0:
+            await self._supervising.evict(job.model, cause="keep_alive")
+            send_whole(reply, job.loaded(occasion, "unload").body)
+        elif (lease := await self._lease(job, row, request, reply)) is not None:
+            try:
+                occasion = self._occasion(lease, request.record)
+                send_whole(reply, job.loaded(occasion, "load").body, _extra(lease, job))
+            finally:
+                lease.release(job.keep_alive)
+
+    def _occasion(self, lease: Lease, record: RequestRecord) -> Occasion:
+        now, started = self._clock.now, record.started
+        return Occasion(lease.model.name, record.trace, self._clock.wall(), lease.load_seconds, lambda: now() - started)
+
+
+async def _off_loop(size: int, work: Callable[[], _T]) -> _T:
+    """Do it here where it is quick, else in a thread."""
+    return work() if size <= OFF_LOOP else await asyncio.to_thread(work)
+
+
+def _cancel(task: "asyncio.Task[object]") -> None:
+    task.cancel()
+
+
+def _wait(request: LaneRequest) -> float:
+    """Seconds this request may wait in line: its own deadline, else the SLO of normal priority (D17)."""
+    text = request.headers.get(DEADLINE_HEADER)
+    if text is None:
+        return DEFAULT_WAIT
+    try:
+        seconds = float(text) / 1000
+    except ValueError:
+        return DEFAULT_WAIT
+    return min(seconds, LONGEST_WAIT) if seconds >= 0 and not math.isnan(seconds) else DEFAULT_WAIT
+
+
+def _extra(lease: Lease, job: Job) -> Headers:
+    """Response headers of our own: how long it waited, and what was ignored or rewritten (D11)."""
+    extra: list[tuple[bytes, bytes]] = []
+    if lease.queue_seconds >= 0.001:
+        extra.append((b"x-blazar-queue-ms", b"%d" % (lease.queue_seconds * 1000)))
+    for warning in job.warnings:
+        # Warnings name fields as the caller wrote them: a line break in one would be a header of the caller's own.
+        text = "".join(c if " " <= c <= "~" else "?" for c in warning)
+        extra.append((b"x-blazar-warning", text.encode("ascii")))
+    return extra
+
+
+def _note(record: RequestRecord, usage: Usage | None) -> None:
+    if usage is not None:
+        record.prompt_tokens, record.completion_tokens = usage.prompt, usage.completion

@@ -1,0 +1,157 @@
+"""Embeddings in OpenAI's and both of ollama's shapes.
+
+An OpenAI answer that is right as it stands passes as bytes; a wrong order or encoding is mended, anything unusable is the engine's
+fault and named (cases M1, M3, M4, B4). What a vector must be is the domain's (`domain/wire/embedding.py`).
+"""
+
+import re
+import struct
+from base64 import b64decode
+from collections.abc import Sequence
+from typing import Any, Final
+
+from blazar.adapters.http.lane import codec
+from blazar.adapters.http.lane.job import JSON_BODY, Job, Occasion, Stream, Whole, turn_of, unused
+from blazar.adapters.http.lane.openai_jobs import usage_in
+from blazar.adapters.http.lane.peek import model_of
+from blazar.application.ports.upstream import ChildCall
+from blazar.domain import teaching
+from blazar.domain.errors import EngineSaid, Malformed
+from blazar.domain.instance.idle import parse_keep_alive
+from blazar.domain.wire.delta import Usage
+from blazar.domain.wire.embedding import as_base64, embed_reply, legacy_embed_reply, prompt_tokens, vectors
+from blazar.domain.wire.normalise import drop_nulls
+from blazar.domain.wire.ollama import embed_request, embed_warnings, legacy_embed_request
+from blazar.domain.wire.openai import reply_bytes
+
+_INDEX: Final = re.compile(rb'"index"\s*:\s*(\d{1,9})')
+# Empty vectors, and what engines print for a number that is none. Suspects too much (a null elsewhere), never too little.
+_UNFIT: Final = re.compile(rb'"embedding"\s*:\s*(?:\[\s*\]|"")|null|[\[,]\s*-?(?:nan|inf)', re.IGNORECASE)
+_NUMBERS: Final = re.compile(rb'"embedding"\s*:\s*\[')
+
+
+class _EmbedJob(Job):
+    """What the three endpoints share: one buffered answer of the child's `/v1/embeddings`."""
+
+    stream = False
+    num_ctx = 0
+    load_only = False
+    warnings: Sequence[str] = ()
+    _body: dict[str, Any]
+
+    def call(self, child_model: str) -> ChildCall:
+        return ChildCall(b"POST", b"/v1/embeddings", codec.encode({**self._body, "model": child_model}), JSON_BODY)
+
+    def open_stream(self, occasion: Occasion) -> Stream:
+        raise unused(occasion)
+
+    def loaded(self, occasion: Occasion, reason: str) -> Whole:
+        raise unused(occasion, reason)
+
+    def decoded(self, raw: bytes) -> dict[str, Any]:
+        """The child's answer as an object."""
+        try:
+            answer = codec.decode(raw)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            raise EngineSaid(502, teaching.embedding_unusable(self.model, "it is not JSON"))
+        return answer
+
+
+class OpenAiEmbedJob(_EmbedJob):
+    """`/v1/embeddings`."""
+
+    def __init__(self, raw: bytes) -> None:
+        body = codec.body_object(raw)
+        drop_nulls(body)
+        self.model = model_of(body.get("model"))
+        self.keep_alive = parse_keep_alive(body.pop("keep_alive", None))
+        self._count = _count(body.get("input"))
+        encoding = body.get("encoding_format", "float")
+        if encoding not in ("float", "base64"):
+            raise Malformed(teaching.field_wrong("encoding_format", '"float" or "base64"'), "encoding_format")
+        if "dimensions" in body:
+            raise Malformed(teaching.field_unsupported("dimensions", teaching.dimensions_unsupported()), "dimensions")
+        self._base64 = encoding == "base64"
+        self._body = body
+
+    def whole(self, occasion: Occasion, raw: bytes) -> Whole:
+        del occasion
+        usage = usage_in(raw)
+        if self._fits(raw):
+            return Whole(reply_bytes(raw, self.model), usage)
+        answer = self.decoded(raw)
+        rows = answer.get("data")
+        for row in rows if isinstance(rows, list) else ():
+            if isinstance(row, dict) and isinstance(row.get("embedding"), str):
+                row["embedding"] = self._numbers(row["embedding"])
+        found = vectors(answer, self._count, self.model)
+        data = [
+            {"object": "embedding", "index": at, "embedding": as_base64(vector) if self._base64 else vector}
+            for at, vector in enumerate(found)
+        ]
+        return Whole(codec.encode({**answer, "object": "list", "data": data, "model": self.model}), usage)
+
+    def _fits(self, raw: bytes) -> bool:
+        """Whether the bytes say what was asked for: every vector there, in order, in its encoding."""
+        if _UNFIT.search(raw) is not None or (_NUMBERS.search(raw) is not None) is self._base64:
+            return False
+        return [int(number) for number in _INDEX.findall(raw)] == list(range(self._count))
+
+    def _numbers(self, text: str) -> list[float]:
+        try:
+            raw = b64decode(text, validate=True)
+            return list(struct.unpack(f"<{len(raw) // 4}f", raw))
+        except (ValueError, struct.error):
+            raise EngineSaid(502, teaching.embedding_unusable(self.model, "it is not base64")) from None
+
+
+class OllamaEmbedJob(_EmbedJob):
+    """`/api/embed`, and with `legacy` its elder `/api/embeddings`."""
+
+    def __init__(self, raw: bytes, *, legacy: bool) -> None:
+        body = codec.body_object(raw)
+        self.model = model_of(body.get("model"))
+        self.keep_alive = parse_keep_alive(body.get("keep_alive"))
+        self.warnings = embed_warnings(body)
+        self._legacy = legacy
+        self._body = legacy_embed_request(body, self.model) if legacy else embed_request(body, self.model)
+
+    def whole(self, occasion: Occasion, raw: bytes) -> Whole:
+        answer = self.decoded(raw)
+        usage = Usage(prompt_tokens(answer), 0)
+        if self._legacy:
+            return Whole(codec.encode(legacy_embed_reply(answer, self.model)), usage)
+        count = len(self._body["input"])
+        said = embed_reply(answer, count, turn_of(self.model, occasion), occasion.elapsed())
+        return Whole(codec.encode(said), usage)
+
+
+def embeddings(raw: bytes) -> OpenAiEmbedJob:
+    """`/v1/embeddings`."""
+    return OpenAiEmbedJob(raw)
+
+
+def ollama_embed(raw: bytes) -> OllamaEmbedJob:
+    """`/api/embed`."""
+    return OllamaEmbedJob(raw, legacy=False)
+
+
+def ollama_embeddings(raw: bytes) -> OllamaEmbedJob:
+    """`/api/embeddings`."""
+    return OllamaEmbedJob(raw, legacy=True)
+
+
+def _count(value: Any) -> int:
+    """How many inputs these are: a text, a list of texts, token ids, or a list of lists of token ids."""
+    if value is None:
+        raise Malformed(teaching.field_missing("input"), "input")
+    if isinstance(value, str):
+        return 1
+    if isinstance(value, list) and value:
+        if all(isinstance(item, int) and not isinstance(item, bool) for item in value):
+            return 1
+        if all(isinstance(item, str | list) for item in value):
+            return len(value)
+    raise Malformed(teaching.field_wrong("input", "a text, a list of texts, or token ids"), "input")

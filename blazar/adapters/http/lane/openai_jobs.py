@@ -1,0 +1,99 @@
+"""The OpenAI endpoints: bodies and answers pass as they are, but for the triggers of D15.
+
+Decides when a request must be parsed at all; what changes then is the domain's table (`domain/wire/openai.py`).
+"""
+
+import re
+from typing import Any, Final
+
+import msgspec
+
+from blazar.adapters.http.lane import codec
+from blazar.adapters.http.lane.job import JSON_BODY, Job, Occasion, Whole, unused
+from blazar.adapters.http.lane.peek import peek
+from blazar.adapters.http.lane.streams import Passthrough
+from blazar.application.ports.upstream import ChildCall
+from blazar.domain.errors import EngineSaid
+from blazar.domain.instance.idle import parse_keep_alive
+from blazar.domain.wire.answer import answer_of
+from blazar.domain.wire.delta import Failed, Usage
+from blazar.domain.wire.openai import check, normalise, plan, reply_bytes
+
+_TAIL: Final = 4096  # an answer's counts stand at its end; llama-server's timings behind them take half a kilobyte
+_HEAD: Final = 512  # an embedding's stand before the vectors
+_PROMPT: Final = re.compile(rb'"prompt_tokens"\s*:\s*(\d{1,12})')
+_COMPLETION: Final = re.compile(rb'"completion_tokens"\s*:\s*(\d{1,12})')
+_NO_CHOICE: Final = re.compile(rb'"choices"\s*:\s*\[\s*\]')
+
+
+class ChatJob(Job):
+    """`/v1/chat/completions` and `/v1/completions`."""
+
+    num_ctx = 0
+    load_only = False
+
+    def __init__(self, path: bytes, raw: bytes) -> None:
+        seen = peek(raw)
+        self._path, self._raw, self._seen = path, raw, seen
+        self.model, self.stream = seen.model, seen.stream
+        self.keep_alive: float | None = None
+        self.warnings: tuple[str, ...] = ()
+        self._body: dict[str, Any] | None = None
+        if b'"messages"' not in raw and b'"prompt"' not in raw:
+            check({})
+        self._plan = plan(raw, seen, self.model)
+        if seen.keep_alive is not msgspec.UNSET:
+            self.keep_alive = parse_keep_alive(seen.keep_alive)
+            self._parse()
+        elif self._plan.parse:
+            self._parse()
+
+    def _parse(self) -> None:
+        outcome = normalise(codec.body_object(self._raw), self.model)
+        outcome.body.pop("keep_alive", None)
+        self._body, self.warnings = outcome.body, outcome.warnings
+
+    def call(self, child_model: str) -> ChildCall:
+        if self._body is None and child_model != self.model:
+            self._plan = plan(self._raw, self._seen, child_model)
+            if self._plan.parse:
+                self._parse()
+        if self._body is None:
+            assert self._plan.body is not None
+            return ChildCall(b"POST", self._path, self._plan.body, JSON_BODY)
+        self._body["model"] = child_model
+        return ChildCall(b"POST", self._path, codec.encode(self._body), JSON_BODY)
+
+    def open_stream(self, occasion: Occasion) -> Passthrough:
+        return Passthrough(self.model, occasion, drop_usage=self._plan.drop_usage)
+
+    def whole(self, occasion: Occasion, raw: bytes) -> Whole:
+        del occasion
+        if b'"choices"' not in raw or _NO_CHOICE.search(raw) is not None:
+            # mistral.rs reports a failed step as a success without choices.
+            answer = answer_of(raw, codec.decode_chunk, self.model)
+            if isinstance(answer, Failed):
+                raise EngineSaid(answer.status, answer.message)
+        return Whole(reply_bytes(raw, self.model), usage_in(raw))
+
+    def loaded(self, occasion: Occasion, reason: str) -> Whole:
+        raise unused(occasion, reason)
+
+
+def chat(raw: bytes) -> ChatJob:
+    """A chat request."""
+    return ChatJob(b"/v1/chat/completions", raw)
+
+
+def completion(raw: bytes) -> ChatJob:
+    """A raw completion."""
+    return ChatJob(b"/v1/completions", raw)
+
+
+def usage_in(raw: bytes) -> Usage | None:
+    """Token counts by a scan of an answer's end, else its beginning; text cannot look like them, its quotes are escaped."""
+    for part in (raw[-_TAIL:], raw[:_HEAD]):
+        prompt, completion = _PROMPT.findall(part), _COMPLETION.findall(part)
+        if prompt:
+            return Usage(int(prompt[-1]), int(completion[-1]) if completion else 0)
+    return None

@@ -1,0 +1,219 @@
+"""Between one child answer and one client: pushes what a read brought, watches both ends, decides when bytes start.
+
+The status is decided before any byte (cases A12, C12): a child that fails first is answered with its own status. Must not await:
+everything here is called by the event loop, and the coroutine in `core` wakes once, at the end.
+"""
+
+from typing import Final, NamedTuple
+
+from blazar.adapters.http.errors import JSON, problem, status_of
+from blazar.adapters.http.lane.job import Job, Occasion
+from blazar.adapters.http.lane.reply import Reply
+from blazar.application.ports.clock import Clock, Timer
+from blazar.application.ports.upstream import Exchange, Headers, Sink, Upstream
+from blazar.domain import teaching
+from blazar.domain.errors import BlazarError, ChildSilent, EngineSaid, Fault
+from blazar.domain.kinds import Dialect
+from blazar.domain.wire.delta import Failed, Usage
+from blazar.domain.wire.envelopes import child_message
+
+LARGEST_ERROR: Final = 1024 * 1024
+"""Bytes kept of a child's error body; what it says fits in the first few hundred."""
+
+STREAM_HEADERS: Final = ((b"cache-control", b"no-cache"), (b"x-accel-buffering", b"no"))
+"""nginx and other proxies buffer a stream without these (case D10)."""
+
+
+class Limits(NamedTuple):
+    """`child_header_timeout_secs` and the heartbeat of silent streams, in seconds; 0 turns either off."""
+
+    header_timeout: float = 120.0
+    heartbeat: float = 15.0
+
+
+class Relay(Sink):
+    """One answer on its way. `outcome` is what remains to be told once `reply.carry()` returns."""
+
+    def __init__(self, job: Job, occasion: Occasion, reply: Reply, extra: Headers) -> None:
+        self._job, self._occasion, self._reply, self._extra = job, occasion, reply, extra
+        self._stream = job.open_stream(occasion) if job.stream else None
+        self._exchange: Exchange | None = None
+        self._header_timer: Timer | None = None
+        self._beat_timer: Timer | None = None
+        self._status = 0
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._begun = False
+        self._over = False
+        self._fresh = False  # something was said since the last beat
+        self.outcome: BlazarError | None = None
+        self.broken = False
+        """The child answered 5xx or broke (case G6)."""
+        self.usage: Usage | None = None
+
+    def launch(self, upstream: Upstream, clock: Clock, limits: Limits) -> None:
+        """Send the request. A client that has gone meanwhile never reaches the child (case K4)."""
+        reply = self._reply
+        if reply.gone:
+            self._settle(None)
+            return
+        exchange = self._exchange = upstream.send(self._job.call(self._occasion.child_model), self)
+        if self._over:  # an upstream may fail before it returns
+            exchange.abort()
+            return
+        reply.on_gone = self._leave
+        reply.on_pause, reply.on_resume = exchange.pause, exchange.resume
+        if limits.header_timeout:
+            self._header_timer = clock.call_later(limits.header_timeout, lambda: self._silent(limits.header_timeout))
+        if self._stream is not None and limits.heartbeat:
+            self._beat_timer = clock.call_later(limits.heartbeat, lambda: self._beat(clock, limits.heartbeat))
+
+    def close(self) -> None:
+        """Leave nothing running, however it ended."""
+        self._settle(None)
+
+    def tell(self, error: BlazarError, dialect: Dialect) -> None:
+        """The error as the last thing said: with its status where nothing was sent, else inside the stream (D35)."""
+        reply = self._reply
+        if self._begun and self._stream is not None:
+            reply.write(self._stream.fail(Failed(status_of(error), str(error))))
+            reply.finish()
+        elif self._begun:
+            reply.abort()
+        else:
+            refuse(reply, error, dialect, self._occasion.trace)
+
+    # From the child.
+
+    def on_head(self, status: int, headers: Headers) -> None:  # noqa: ARG002 - answers are told apart by their status
+        self._status = status
+        if self._header_timer is not None:
+            self._header_timer.cancel()
+        if not self._succeeded:
+            self.broken = status >= 500 and status != 501  # 501: not what this child was started for, and it is well
+
+    def on_body(self, data: bytes) -> None:
+        sound = False
+        try:
+            if self._stream is not None and self._succeeded:
+                out = self._stream.feed(data)
+                if self._stream.failed is not None:
+                    self._end_stream(out)
+                elif out:
+                    self._say(out)
+            else:
+                self._collect(data)
+            sound = True
+        finally:
+            if not sound:
+                self._settle(Fault(teaching.internal(self._occasion.trace)))
+
+    def on_end(self) -> None:
+        # Whatever is raised in here is for the loop's log; without the end being noted nobody would wake `core`.
+        verdict: BlazarError | None = Fault(teaching.internal(self._occasion.trace))
+        try:
+            if not self._succeeded:
+                raw = b"".join(self._parts)
+                verdict = EngineSaid(self._status, child_message(raw, self._job.model))
+            elif self._stream is not None:
+                self._end_stream(self._stream.flush())
+            else:
+                self._say_whole(b"".join(self._parts))
+                verdict = None
+        except EngineSaid as error:
+            self.broken = True
+            verdict = error
+        finally:
+            self._settle(verdict)
+
+    def on_fault(self, fault: Fault) -> None:
+        self.broken = True
+        self._settle(fault)
+
+    @property
+    def _succeeded(self) -> bool:
+        return 200 <= self._status < 300
+
+    def _collect(self, data: bytes) -> None:
+        if self._size < LARGEST_ERROR or self._succeeded:
+            self._parts.append(data)
+            self._size += len(data)
+
+    def _end_stream(self, out: bytes) -> None:
+        """The stream said its last; `out` may hold the error that ended it (case D7: the child is stopped at once)."""
+        stream = self._stream
+        assert stream is not None
+        self.usage = stream.usage
+        failed = stream.failed
+        if failed is not None:
+            self.broken = failed.status >= 500
+            if not self._begun and not stream.spoke(out):
+                self._settle(EngineSaid(failed.status, failed.message))
+                return
+        self._say(out)
+        self._reply.finish()
+        self._settle(None)
+
+    # To the client.
+
+    def _say(self, out: bytes) -> None:
+        if not self._begun:
+            self._begun = True
+            assert self._stream is not None
+            self._reply.start(200, [(b"content-type", self._stream.content_type), *STREAM_HEADERS, *self._extra])
+        self._fresh = True
+        self._reply.write(out)
+
+    def _say_whole(self, raw: bytes) -> None:
+        whole = self._job.whole(self._occasion, raw)
+        self.usage = whole.usage
+        self._begun = True
+        send_whole(self._reply, whole.body, self._extra)
+
+    # Timers and the client's leaving.
+
+    def _silent(self, seconds: float) -> None:
+        self.broken = True
+        self._settle(ChildSilent(teaching.child_silent(self._job.model, seconds)))
+
+    def _beat(self, clock: Clock, interval: float) -> None:
+        """Every interval: if nothing was said in it, say something that means nothing (case D5)."""
+        assert self._stream is not None
+        if not self._fresh and (out := self._stream.beat()):
+            self._say(out)
+        self._fresh = False
+        self._beat_timer = clock.call_later(interval, lambda: self._beat(clock, interval))
+
+    def _leave(self) -> None:
+        """The client has gone, during prefill too: the child's connection closes at once (cases K1, K2)."""
+        self._settle(None)
+
+    def _settle(self, outcome: BlazarError | None) -> None:
+        """Once: stop timers and child, let `core` go on."""
+        if self._over:
+            return
+        self._over = True
+        self.outcome = outcome
+        for timer in (self._header_timer, self._beat_timer):
+            if timer is not None:
+                timer.cancel()
+        if self._exchange is not None:
+            self._exchange.abort()  # no-op after an end
+        reply = self._reply
+        reply.on_gone = reply.on_pause = reply.on_resume = None
+        reply.release()
+
+
+def send_whole(reply: Reply, body: bytes, extra: Headers = ()) -> None:
+    """A JSON answer in one piece."""
+    reply.start(200, [JSON, (b"content-length", b"%d" % len(body)), *extra])
+    reply.write(body)
+    reply.finish()
+
+
+def refuse(reply: Reply, error: BlazarError, dialect: Dialect, trace: str) -> None:
+    """An error in one piece, in the envelope of the dialect (D10)."""
+    shown = problem(error, dialect, trace)
+    reply.start(shown.status, [*shown.headers, (b"content-length", b"%d" % len(shown.body))])
+    reply.write(shown.body)
+    reply.finish()

@@ -1,0 +1,31 @@
+"""The hot endpoints, one row each. Adding one is adding a row."""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from blazar.adapters.http.lane import embed_jobs, openai_jobs, translated_jobs
+from blazar.adapters.http.lane.job import Job
+from blazar.domain.kinds import Dialect, Task
+
+
+class Row(NamedTuple):
+    """Whose envelopes an endpoint wears, what a child must be able to do, and how a body is understood."""
+
+    dialect: Dialect
+    task: Task
+    understand: Callable[[bytes], Job]
+
+
+ROWS: Final[dict[str, Row]] = {
+    "/v1/chat/completions": Row(Dialect.OPENAI, Task.CHAT, openai_jobs.chat),
+    "/v1/completions": Row(Dialect.OPENAI, Task.CHAT, openai_jobs.completion),
+    "/v1/embeddings": Row(Dialect.OPENAI, Task.EMBED, embed_jobs.embeddings),
+    "/v1/messages": Row(Dialect.ANTHROPIC, Task.CHAT, translated_jobs.messages),
+    "/v1/messages/count_tokens": Row(Dialect.ANTHROPIC, Task.CHAT, translated_jobs.count_tokens),
+    "/api/chat": Row(Dialect.OLLAMA, Task.CHAT, translated_jobs.ollama_chat),
+    "/api/generate": Row(Dialect.OLLAMA, Task.CHAT, translated_jobs.ollama_generate),
+    "/api/embed": Row(Dialect.OLLAMA, Task.EMBED, embed_jobs.ollama_embed),
+    "/api/embeddings": Row(Dialect.OLLAMA, Task.EMBED, embed_jobs.ollama_embeddings),
+}
+
+HOT_PATHS: Final = frozenset(ROWS)

@@ -1,0 +1,135 @@
+"""Endpoints whose requests and answers are translated: ollama's chat and generate, Anthropic's messages and token counts.
+
+Joins the domain's translators (`domain/wire`) to the lane; decides no translation. Two small families share one class because their
+requests are the same record.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from blazar.adapters.http.lane import codec
+from blazar.adapters.http.lane.job import JSON_BODY, Job, Occasion, Stream, Whole, turn_of, unused
+from blazar.adapters.http.lane.peek import model_of
+from blazar.adapters.http.lane.streams import COMMENT, EVENT_STREAM, NDJSON, Translated
+from blazar.application.ports.upstream import ChildCall
+from blazar.domain import teaching
+from blazar.domain.errors import EngineSaid
+from blazar.domain.instance.idle import parse_keep_alive
+from blazar.domain.wire import anthropic, ollama
+from blazar.domain.wire.answer import Answer, answer_of
+from blazar.domain.wire.anthropic_stream import BlockWriter
+from blazar.domain.wire.delta import Failed
+from blazar.domain.wire.ollama_stream import NdjsonWriter
+from blazar.domain.wire.request import ChildRequest
+from blazar.domain.wire.turn import Turn
+
+Read = Callable[[Mapping[str, Any], str], ChildRequest]
+
+
+class _TurnJob(Job):
+    """One turn of a conversation in a dialect that the child does not speak."""
+
+    def __init__(self, body: Mapping[str, Any], read: Read) -> None:
+        self.model = model_of(body.get("model"))
+        request = self._request = read(body, self.model)
+        self.stream = request.stream and not request.load_only
+        self.keep_alive = parse_keep_alive(request.keep_alive)
+        self.num_ctx = request.num_ctx or 0
+        self.load_only = request.load_only
+        self.warnings: Sequence[str] = request.warnings
+
+    def call(self, child_model: str) -> ChildCall:
+        request = self._request
+        request.body["model"] = child_model
+        return ChildCall(b"POST", request.path.encode(), codec.encode(request.body), JSON_BODY)
+
+    def turn(self, occasion: Occasion) -> Turn:
+        """For the writers."""
+        return turn_of(self.model, occasion, thinking=self._request.thinking)
+
+    def answer(self, raw: bytes) -> Answer:
+        """The child's buffered answer, or the reason why it is none (case C11)."""
+        answer = answer_of(raw, codec.decode_chunk, self.model)
+        if isinstance(answer, Failed):
+            raise EngineSaid(answer.status, answer.message)
+        return answer
+
+
+class OllamaJob(_TurnJob):
+    """`/api/chat` and `/api/generate`."""
+
+    def open_stream(self, occasion: Occasion) -> Stream:
+        writer = NdjsonWriter(self._request.shape, self.turn(occasion), occasion.elapsed, codec.quote)
+        return Translated(self.model, writer, NDJSON, bytes)  # NDJSON has nothing that means nothing
+
+    def whole(self, occasion: Occasion, raw: bytes) -> Whole:
+        answer = self.answer(raw)
+        said = ollama.reply(self._request.shape, self.turn(occasion), answer, occasion.elapsed())
+        return Whole(codec.encode(said), answer.usage)
+
+    def loaded(self, occasion: Occasion, reason: str) -> Whole:
+        return Whole(codec.encode(ollama.load_reply(self._request.shape, self.turn(occasion), reason)))
+
+
+class MessagesJob(_TurnJob):
+    """`/v1/messages`."""
+
+    def open_stream(self, occasion: Occasion) -> Stream:
+        writer = BlockWriter(self.turn(occasion), codec.quote)
+        # Until the message has begun its dialect has no ping (case C12); a comment is no event at all.
+        return Translated(self.model, writer, EVENT_STREAM, lambda: writer.ping() or COMMENT)
+
+    def whole(self, occasion: Occasion, raw: bytes) -> Whole:
+        answer = self.answer(raw)
+        return Whole(codec.encode(anthropic.reply(self.turn(occasion), answer)), answer.usage)
+
+    def loaded(self, occasion: Occasion, reason: str) -> Whole:
+        raise unused(occasion, reason)
+
+
+class CountJob(_TurnJob):
+    """`/v1/messages/count_tokens`: the child renders the same prompt as for the real call and counts it (case C3)."""
+
+    def __init__(self, body: Mapping[str, Any]) -> None:
+        super().__init__(body, anthropic.counting_request)
+        self.stream = False
+
+    def call(self, child_model: str) -> ChildCall:
+        call = super().call(child_model)
+        return call._replace(path=call.path + b"/input_tokens")
+
+    def open_stream(self, occasion: Occasion) -> Stream:
+        raise unused(occasion)
+
+    def whole(self, occasion: Occasion, raw: bytes) -> Whole:
+        del occasion
+        try:
+            tokens = codec.decode(raw)["input_tokens"]
+        except (ValueError, TypeError, KeyError):
+            tokens = None
+        if not isinstance(tokens, int):
+            raise EngineSaid(502, teaching.child_garbled(self.model))
+        return Whole(codec.encode(anthropic.count_reply(tokens)))
+
+    def loaded(self, occasion: Occasion, reason: str) -> Whole:
+        raise unused(occasion, reason)
+
+
+def ollama_chat(raw: bytes) -> OllamaJob:
+    """`/api/chat`."""
+    return OllamaJob(codec.body_object(raw), ollama.chat_request)
+
+
+def ollama_generate(raw: bytes) -> OllamaJob:
+    """`/api/generate`."""
+    return OllamaJob(codec.body_object(raw), ollama.generate_request)
+
+
+def messages(raw: bytes) -> MessagesJob:
+    """`/v1/messages`."""
+    return MessagesJob(codec.body_object(raw), anthropic.messages_request)
+
+
+def count_tokens(raw: bytes) -> CountJob:
+    """`/v1/messages/count_tokens`."""
+    return CountJob(codec.body_object(raw))

@@ -1,0 +1,38 @@
+"""What the layers must be told. Values and ports only: no layer reads configuration or the environment."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from blazar.adapters.http.asgi import App
+from blazar.application.ports.clock import Clock
+from blazar.application.ports.entropy import Entropy
+from blazar.application.ports.telemetry import Meter
+
+BODY_LIMIT = 50 * 2**20
+"""Bytes of one JSON body (D12)."""
+
+
+class Key(NamedTuple):
+    """One configured API key. `models` limits it to these; empty is an unscoped key, which may manage."""
+
+    name: str
+    key: str
+    models: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """Everything that the layers know beside the request."""
+
+    meter: Meter
+    clock: Clock
+    entropy: Entropy
+    machine_names: Callable[[], Collection[str]]
+    keys: tuple[Key, ...] = ()
+    cors_origins: tuple[str, ...] = ()
+    allowed_hosts: tuple[str, ...] = ()
+    body_limit: int = BODY_LIMIT
+
+
+Layer = Callable[[App, Doors], App]

@@ -1,0 +1,54 @@
+"""What the command line shows, as JSON: engines, doctor, and how a model would be run. Changes nothing."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from quart import Blueprint, Response, request
+
+from blazar.adapters.http.bodies import reply
+from blazar.adapters.http.mount import blueprint
+from blazar.domain import teaching
+from blazar.domain.errors import Malformed
+from blazar.domain.records import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """The three questions."""
+
+    explain: Callable[[str], dict[str, Any]]
+    diagnose: Callable[[], Awaitable[dict[str, Any]]]
+    list_engines: Callable[[], list[Engine]]
+
+
+def reports_blueprint(parts: Reports) -> Blueprint:
+    """Explain, engines and doctor."""
+
+    async def explain() -> Response:
+        model = request.args.get("model", "")
+        if not model:
+            raise Malformed(teaching.field_missing("model"), "model")
+        # May run an engine's --help once, which takes as long as a process start.
+        return reply(await asyncio.to_thread(parts.explain, model))
+
+    async def engines() -> Response:
+        return reply({"engines": [_engine(engine) for engine in parts.list_engines()]})
+
+    async def doctor() -> Response:
+        return reply(await parts.diagnose())
+
+    return blueprint("reports", {"explain": explain, "engines": engines, "doctor": doctor})
+
+
+def _engine(engine: Engine) -> dict[str, Any]:
+    return {
+        "tag": engine.tag,
+        "kind": engine.kind.value,
+        "provenance": engine.provenance.value,
+        "version": engine.version,
+        "active": engine.active,
+        "server_path": engine.server_path,
+        "installed_at": engine.installed_at,
+    }

@@ -1,0 +1,56 @@
+"""What a model can do and is, read out of its file's metadata for `/api/show`. Pure; what is not known is not claimed."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from blazar.domain.records import Model
+from blazar.domain.wire.ollama_listing import Shown
+
+TEMPLATE_KEY: Final = "tokenizer.chat_template"
+LONGEST_LIST: Final = 32
+"""Longer lists in the metadata are null unless asked for: token scores and merges are megabytes (ollama does the same)."""
+
+# Words that a Jinja template only contains when it can do the thing.
+_TOOLS = re.compile(r"\btools\b")
+_THINKING = re.compile(r"<think>|\benable_thinking\b|\breasoning_content\b")
+_INFILL_KEYS: Final = ("tokenizer.ggml.fim_mid_token_id", "tokenizer.ggml.middle_token_id")
+
+
+def facts_of(model: Model, metadata: Mapping[str, Any], *, verbose: bool) -> Shown:
+    """Everything that the listing adds to the row."""
+    template = _text(metadata, TEMPLATE_KEY)
+    return Shown(
+        metadata=dict(metadata) if verbose else _brief(metadata),
+        template=template,
+        capabilities=capabilities_of(model, metadata),
+        license=_text(metadata, "general.license"),
+    )
+
+
+def capabilities_of(model: Model, metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    """Ollama's words, in its order."""
+    if model.embeds:
+        return ("embedding",)
+    template = _text(metadata, TEMPLATE_KEY)
+    able = {
+        "completion": True,
+        "vision": any(".vision." in key for key in metadata),
+        "tools": bool(_TOOLS.search(template)),
+        "insert": any(key in metadata for key in _INFILL_KEYS),
+        "thinking": bool(_THINKING.search(template)),
+    }
+    return tuple(name for name, can in able.items() if can)
+
+
+def _brief(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: None if isinstance(value, list | tuple) and len(value) > LONGEST_LIST else value
+        for key, value in metadata.items()
+        if key != TEMPLATE_KEY  # it is the `template` field
+    }
+
+
+def _text(metadata: Mapping[str, Any], key: str) -> str:
+    value = metadata.get(key)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,77 @@
+"""The models on disk in ollama's dialect: tags, show, delete, copy, and three routes that are refused with the reason."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from quart import Blueprint, Response
+
+from blazar.adapters.http.bodies import read, reply
+from blazar.adapters.http.mount import Handler, blueprint
+from blazar.adapters.http.ollama.capabilities import facts_of
+from blazar.adapters.http.schema.ollama import CopyBody, DeleteBody, ShowBody
+from blazar.application.models.show_model import Shown
+from blazar.domain import teaching
+from blazar.domain.errors import Refusal
+from blazar.domain.records import Model
+from blazar.domain.wire import ollama_listing
+
+
+class Remove(Protocol):
+    """RemoveModel."""
+
+    def __call__(self, name: str, *, force: bool = False) -> Awaitable[Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """The use cases behind these routes."""
+
+    list_models: Callable[[], list[Model]]
+    show_model: Callable[[str], Shown]
+    remove_model: Remove
+    copy_model: Callable[[str, str], Model]
+
+
+def library_blueprint(parts: Library) -> Blueprint:
+    """Ollama's library routes."""
+
+    async def tags() -> Response:
+        return reply(ollama_listing.tags(parts.list_models()))
+
+    async def show() -> Response:
+        body = await read(ShowBody)
+        # The first look at a file reads its header, which takes as long as its vocabulary is large.
+        model, metadata = await asyncio.to_thread(parts.show_model, body.model)
+        return reply(ollama_listing.show(model, facts_of(model, metadata, verbose=body.verbose)))
+
+    async def delete() -> Response:
+        body = await read(DeleteBody)
+        await parts.remove_model(body.model, force=body.force)
+        return _done()
+
+    async def copy() -> Response:
+        body = await read(CopyBody)
+        await asyncio.to_thread(parts.copy_model, body.source, body.destination)
+        return _done()
+
+    handlers: dict[str, Handler] = {"tags": tags, "show": show, "delete": delete, "copy": copy}
+    refusals = {
+        "pull": teaching.registry_not_here(),
+        "push": teaching.push_not_here(),
+        "create": teaching.create_not_here(),
+    }
+    return blueprint("library", handlers | {name: _refusing(sentence) for name, sentence in refusals.items()})
+
+
+def _done() -> Response:
+    return Response(b"", status=200)
+
+
+def _refusing(sentence: str) -> Handler:
+    # 400, not 501: stock clients show the text of any error, and retry a 5xx.
+    async def refuse() -> Response:
+        raise Refusal(sentence)
+
+    return refuse

@@ -1,0 +1,101 @@
+"""The whole URL surface, one row each: who answers, and who may ask. The only place where a public path is written.
+
+Quart's rules, the 405 answers, the census test and /openapi.json all come from these rows.
+"""
+
+import re
+from enum import StrEnum
+from functools import cache
+from typing import Final, NamedTuple
+
+
+class Gate(StrEnum):
+    """What a caller needs once keys are configured; without keys everything is open (contract)."""
+
+    OPEN = "open"  # nothing, ever
+    KEY = "key"  # any configured key
+    MANAGE = "manage"  # a key without a models list
+
+
+class Route(NamedTuple):
+    """`key` is family.name: the blueprint and its handler. `lane` rows are answered by the hot lane, before Quart."""
+
+    method: str
+    path: str
+    key: str
+    gate: Gate
+    summary: str
+    lane: bool = False
+
+
+ROUTES: Final = (
+    Route("GET", "/", "meta.root", Gate.KEY, "Say that the server runs (HEAD needs no key)"),
+    Route("GET", "/health", "meta.health", Gate.OPEN, "Whether the daemon is ready"),
+    Route("GET", "/healthz", "meta.health", Gate.OPEN, "Whether the daemon is ready"),
+    Route("GET", "/metrics", "meta.metrics", Gate.KEY, "Prometheus text exposition"),
+    Route("GET", "/openapi.json", "meta.openapi", Gate.KEY, "This description"),
+    Route("GET", "/api/version", "meta.version", Gate.KEY, "The ollama version this server is compatible with"),
+    # OpenAI
+    Route("GET", "/v1/models", "models.listing", Gate.KEY, "List models; Anthropic's shape with anthropic-version"),
+    Route("GET", "/v1/models/{id}", "models.one", Gate.KEY, "Describe one model"),
+    Route("POST", "/v1/chat/completions", "lane.chat_completions", Gate.KEY, "Chat", lane=True),
+    Route("POST", "/v1/completions", "lane.completions", Gate.KEY, "Complete a prompt", lane=True),
+    Route("POST", "/v1/embeddings", "lane.embeddings", Gate.KEY, "Embed texts", lane=True),
+    # Anthropic
+    Route("POST", "/v1/messages", "lane.messages", Gate.KEY, "Chat in Anthropic's dialect", lane=True),
+    Route("POST", "/v1/messages/count_tokens", "lane.count_tokens", Gate.KEY, "Count a prompt's tokens", lane=True),
+    # ollama
+    Route("POST", "/api/chat", "lane.ollama_chat", Gate.KEY, "Chat in ollama's dialect", lane=True),
+    Route("POST", "/api/generate", "lane.ollama_generate", Gate.KEY, "Complete in ollama's dialect", lane=True),
+    Route("POST", "/api/embed", "lane.ollama_embed", Gate.KEY, "Embed texts in ollama's dialect", lane=True),
+    Route("POST", "/api/embeddings", "lane.ollama_embeddings", Gate.KEY, "Embed one text, older shape", lane=True),
+    Route("GET", "/api/tags", "library.tags", Gate.KEY, "List models in ollama's dialect"),
+    Route("POST", "/api/show", "library.show", Gate.KEY, "Describe one model in ollama's dialect"),
+    Route("DELETE", "/api/delete", "library.delete", Gate.MANAGE, "Remove a model"),
+    Route("POST", "/api/copy", "library.copy", Gate.MANAGE, "Give a model a second name"),
+    Route("POST", "/api/pull", "library.pull", Gate.MANAGE, "Refused: says how models are added"),
+    Route("POST", "/api/push", "library.push", Gate.MANAGE, "Refused: nothing is uploaded"),
+    Route("POST", "/api/create", "library.create", Gate.MANAGE, "Refused: says how models are added"),
+    # Native
+    Route("GET", "/api/ps", "children.ps", Gate.KEY, "List loaded models"),
+    Route("POST", "/api/ps", "children.reset", Gate.MANAGE, "Clear crash breakers"),
+    Route("POST", "/api/load", "children.load", Gate.MANAGE, "Load a model now"),
+    Route("POST", "/api/evict", "children.evict", Gate.MANAGE, "Unload a model"),
+    Route("GET", "/api/explain", "reports.explain", Gate.MANAGE, "How a model would be run"),
+    Route("GET", "/api/engines", "reports.engines", Gate.MANAGE, "List installed engine builds"),
+    Route("GET", "/api/doctor", "reports.doctor", Gate.MANAGE, "Check this installation"),
+)
+
+
+@cache
+def _table() -> tuple[dict[str, list[Route]], list[tuple[re.Pattern[str], Route]]]:
+    exact: dict[str, list[Route]] = {}
+    patterns = []
+    for route in ROUTES:
+        if "{" in route.path:
+            patterns.append((re.compile(re.sub(r"\{\w+\}", "(.+)", route.path)), route))
+        else:
+            exact.setdefault(route.path, []).append(route)
+    return exact, patterns
+
+
+def routes_at(path: str) -> list[Route]:
+    """Every row that `path` belongs to, whatever the method.
+
+    Quart forgives slashes before and after, so they are no way around a gate.
+    """
+    exact, patterns = _table()
+    path = "/" + path.strip("/")
+    return exact.get(path) or [route for pattern, route in patterns if pattern.fullmatch(path)]
+
+
+def methods_at(path: str) -> list[str]:
+    """The methods that `path` knows; empty when there is no such path."""
+    methods = {route.method for route in routes_at(path)}
+    return sorted(methods | {"HEAD"} if "GET" in methods else methods)
+
+
+def gate_of(method: str, path: str) -> Gate:
+    """The gate of a request. Anything that is not a row is default-deny: it needs a key, even to hear 404 (D7)."""
+    wanted = "GET" if method == "HEAD" else method
+    return next((route.gate for route in routes_at(path) if route.method == wanted), Gate.KEY)

@@ -1,0 +1,98 @@
+"""The Anthropic dialect as the hot lane reads and writes it, for the description. Nothing is validated with these."""
+
+from typing import Any, Literal
+
+from blazar.adapters.http.schema.wire import Wire
+
+
+class AnthropicMessage(Wire):
+    """One turn; the content is text or a list of blocks."""
+
+    role: str
+    content: str | list[dict[str, Any]]
+
+
+class MessagesBody(Wire):
+    """POST /v1/messages."""
+
+    model: str
+    max_tokens: int
+    messages: list[AnthropicMessage]
+    system: str | list[dict[str, Any]] | None = None
+    stream: bool | None = None
+    stop_sequences: list[str] | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    tools: list[dict[str, Any]] | None = None
+    tool_choice: dict[str, Any] | None = None
+    thinking: dict[str, Any] | None = None
+    """Absent means that the model does not think."""
+
+
+class CountTokensBody(Wire):
+    """POST /v1/messages/count_tokens."""
+
+    model: str
+    messages: list[AnthropicMessage]
+    system: str | list[dict[str, Any]] | None = None
+    tools: list[dict[str, Any]] | None = None
+
+
+class TokenCount(Wire):
+    """What the whole rendered prompt costs."""
+
+    input_tokens: int
+
+
+class AnthropicUsage(Wire):
+    """Token counts."""
+
+    input_tokens: int
+    output_tokens: int
+
+
+class AnthropicReply(Wire):
+    """A buffered answer; a stream sends the events `message_start` to `message_stop`."""
+
+    id: str
+    type: Literal["message"]
+    role: Literal["assistant"]
+    model: str
+    content: list[dict[str, Any]]
+    stop_reason: str | None = None
+    stop_sequence: str | None = None
+    usage: AnthropicUsage
+
+
+class AnthropicErrorBody(Wire):
+    """What is inside `error`."""
+
+    type: str
+    message: str
+
+
+class AnthropicError(Wire):
+    """Errors of Anthropic routes."""
+
+    type: Literal["error"]
+    error: AnthropicErrorBody
+    request_id: str | None = None
+
+
+class AnthropicModel(Wire):
+    """One model."""
+
+    type: Literal["model"]
+    id: str
+    display_name: str
+    created_at: str
+
+
+class AnthropicModels(Wire):
+    """GET /v1/models with an anthropic-version header."""
+
+    data: list[AnthropicModel]
+    has_more: bool
+    first_id: str | None = None
+    last_id: str | None = None

@@ -1,0 +1,142 @@
+"""The OpenAI dialect as the hot lane reads and writes it, for the description. Nothing is validated with these."""
+
+from typing import Any, Literal
+
+from blazar.adapters.http.schema.wire import Wire
+
+
+class ChatMessage(Wire):
+    """One message; the content is text or a list of parts."""
+
+    role: str
+    content: str | list[dict[str, Any]] | None = None
+    tool_calls: list[dict[str, Any]] | None = None
+    tool_call_id: str | None = None
+
+
+class StreamOptions(Wire):
+    """What a stream carries beside the answer."""
+
+    include_usage: bool | None = None
+
+
+class ChatCompletionBody(Wire):
+    """POST /v1/chat/completions. Sampling fields go to the engine as they are."""
+
+    model: str
+    messages: list[ChatMessage]
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    seed: int | None = None
+    stop: str | list[str] | None = None
+    tools: list[dict[str, Any]] | None = None
+    tool_choice: str | dict[str, Any] | None = None
+    response_format: dict[str, Any] | None = None
+    keep_alive: int | float | str | None = None
+    """An extension: how long the model stays when idle."""
+
+
+class CompletionBody(Wire):
+    """POST /v1/completions."""
+
+    model: str
+    prompt: str | list[Any]
+    suffix: str | None = None
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+    stop: str | list[str] | None = None
+
+
+class EmbeddingBody(Wire):
+    """POST /v1/embeddings."""
+
+    model: str
+    input: str | list[str] | list[int] | list[list[int]]
+    encoding_format: Literal["float", "base64"] | None = None
+    keep_alive: int | float | str | None = None
+
+
+class TokenUsage(Wire):
+    """Token counts; the prompt's include cached ones."""
+
+    prompt_tokens: int
+    total_tokens: int
+    completion_tokens: int | None = None
+    prompt_tokens_details: dict[str, Any] | None = None
+
+
+class ChatChoice(Wire):
+    """One answer."""
+
+    index: int
+    message: ChatMessage
+    finish_reason: str | None = None
+
+
+class ChatCompletion(Wire):
+    """A buffered chat answer; a stream sends `chat.completion.chunk` events and ends with `[DONE]`."""
+
+    id: str
+    object: str
+    created: int
+    model: str
+    choices: list[ChatChoice]
+    usage: TokenUsage | None = None
+
+
+class TextChoice(Wire):
+    """One completion."""
+
+    index: int
+    text: str
+    finish_reason: str | None = None
+
+
+class Completion(Wire):
+    """A buffered completion."""
+
+    id: str
+    object: str
+    created: int
+    model: str
+    choices: list[TextChoice]
+    usage: TokenUsage | None = None
+
+
+class Embedding(Wire):
+    """One vector; base64 of little-endian float32 when that was asked for."""
+
+    object: str
+    index: int
+    embedding: list[float] | str
+
+
+class Embeddings(Wire):
+    """The vectors in the order of the input."""
+
+    object: str
+    data: list[Embedding]
+    model: str
+    usage: TokenUsage | None = None
+
+
+class OpenAiModel(Wire):
+    """One model; `meta` is an extension."""
+
+    id: str
+    object: Literal["model"]
+    created: int
+    owned_by: str
+    meta: dict[str, Any] | None = None
+
+
+class OpenAiModels(Wire):
+    """GET /v1/models."""
+
+    object: Literal["list"]
+    data: list[OpenAiModel]

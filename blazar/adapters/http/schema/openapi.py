@@ -1,0 +1,167 @@
+"""The OpenAPI 3.1 document, made from the route table and the wire models. Pure, and made once.
+
+A row without an entry in `BODIES` has no body; a row without one in `ANSWERS` answers with the text named in `TEXTS` or with nothing.
+"""
+
+import json
+import re
+from functools import cache
+from typing import Any, Final
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from blazar.adapters.http.errors import dialect_of
+from blazar.adapters.http.routes import ROUTES, Gate, Route
+from blazar.adapters.http.schema import anthropic, manage, ollama, openai
+from blazar.domain.kinds import Dialect
+
+BODIES: Final[dict[str, type[BaseModel]]] = {
+    "lane.chat_completions": openai.ChatCompletionBody,
+    "lane.completions": openai.CompletionBody,
+    "lane.embeddings": openai.EmbeddingBody,
+    "lane.messages": anthropic.MessagesBody,
+    "lane.count_tokens": anthropic.CountTokensBody,
+    "lane.ollama_chat": ollama.OllamaChatBody,
+    "lane.ollama_generate": ollama.OllamaGenerateBody,
+    "lane.ollama_embed": ollama.OllamaEmbedBody,
+    "lane.ollama_embeddings": ollama.OllamaEmbeddingsBody,
+    "library.show": ollama.ShowBody,
+    "library.delete": ollama.DeleteBody,
+    "library.copy": ollama.CopyBody,
+    "children.reset": manage.ResetBody,
+    "children.load": manage.LoadBody,
+    "children.evict": manage.EvictBody,
+}
+
+ANSWERS: Final[dict[str, tuple[type[BaseModel], ...]]] = {
+    "lane.chat_completions": (openai.ChatCompletion,),
+    "lane.completions": (openai.Completion,),
+    "lane.embeddings": (openai.Embeddings,),
+    "lane.messages": (anthropic.AnthropicReply,),
+    "lane.count_tokens": (anthropic.TokenCount,),
+    "lane.ollama_chat": (ollama.OllamaChat,),
+    "lane.ollama_generate": (ollama.OllamaGenerate,),
+    "lane.ollama_embed": (ollama.OllamaEmbed,),
+    "lane.ollama_embeddings": (ollama.OllamaEmbedding,),
+    "meta.health": (manage.Health,),
+    "meta.version": (manage.Version,),
+    "models.listing": (openai.OpenAiModels, anthropic.AnthropicModels),
+    "models.one": (openai.OpenAiModel, anthropic.AnthropicModel),
+    "library.tags": (ollama.Tags,),
+    "library.show": (ollama.Shown,),
+    "children.ps": (ollama.ProcessList,),
+    "children.reset": (manage.Reset,),
+    "children.load": (ollama.Running,),
+    "children.evict": (manage.Evicted,),
+    "reports.explain": (manage.Explanation,),
+    "reports.engines": (manage.Engines,),
+    "reports.doctor": (manage.Doctor,),
+}
+
+TEXTS: Final = {"meta.root": "text/plain", "meta.metrics": "text/plain", "meta.openapi": "application/json"}
+
+# Beside the buffered answer: what the same row sends when it streams.
+STREAMS: Final = {
+    "lane.chat_completions": "text/event-stream",
+    "lane.completions": "text/event-stream",
+    "lane.messages": "text/event-stream",
+    "lane.ollama_chat": "application/x-ndjson",
+    "lane.ollama_generate": "application/x-ndjson",
+}
+
+REFUSED: Final = frozenset({"library.pull", "library.push", "library.create"})
+
+ERRORS: Final[dict[Dialect, type[BaseModel]]] = {
+    Dialect.OPENAI: manage.NativeError,
+    Dialect.NATIVE: manage.NativeError,
+    Dialect.OLLAMA: ollama.OllamaError,
+    Dialect.ANTHROPIC: anthropic.AnthropicError,
+}
+
+QUERIES: Final = {
+    "reports.explain": (("model", True),),
+    "models.listing": (("limit", False), ("after_id", False), ("before_id", False)),
+}
+
+_DESCRIPTION: Final = "Local inference over unmodified engines, in the OpenAI, ollama and Anthropic dialects."
+
+
+@cache
+def document_bytes(version: str) -> bytes:
+    """The document as it is served."""
+    return json.dumps(document(version), ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def document(version: str) -> dict[str, Any]:
+    """The document as data."""
+    paths: dict[str, dict[str, Any]] = {}
+    for route in ROUTES:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Blazar", "version": version, "description": _DESCRIPTION},
+        "servers": [{"url": "/"}],
+        "paths": paths,
+        "components": {
+            "schemas": _schemas(),
+            "securitySchemes": {
+                "bearer": {"type": "http", "scheme": "bearer"},
+                "apiKey": {"type": "apiKey", "in": "header", "name": "x-api-key"},
+            },
+        },
+        "security": [{}, {"bearer": []}, {"apiKey": []}],
+    }
+
+
+def _schemas() -> dict[str, Any]:
+    used = {*BODIES.values(), *ERRORS.values(), *(model for answers in ANSWERS.values() for model in answers)}
+    ordered = sorted(used, key=lambda model: model.__name__)
+    pairs: Any = [(model, "validation") for model in ordered]
+    _, definitions = models_json_schema(pairs, ref_template="#/components/schemas/{model}")
+    found: dict[str, Any] = definitions["$defs"]
+    return found
+
+
+def _ref(model: type[BaseModel]) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{model.__name__}"}
+
+
+def _operation(route: Route) -> dict[str, Any]:
+    method = "" if route.key != "meta.health" else route.path.strip("/") + "_"
+    operation: dict[str, Any] = {
+        "operationId": f"{method}{route.key.replace('.', '_')}",
+        "summary": route.summary,
+        "tags": [dialect_of(route.path).value],
+        "responses": _responses(route),
+    }
+    parameters = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        for name in re.findall(r"\{(\w+)\}", route.path)
+    ] + [
+        {"name": name, "in": "query", "required": required, "schema": {"type": "string"}}
+        for name, required in QUERIES.get(route.key, ())
+    ]
+    if parameters:
+        operation["parameters"] = parameters
+    if (body := BODIES.get(route.key)) is not None:
+        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": _ref(body)}}}
+    if route.gate is Gate.OPEN:
+        operation["security"] = []
+    return operation
+
+
+def _responses(route: Route) -> dict[str, Any]:
+    error = {"application/json": {"schema": _ref(ERRORS[dialect_of(route.path)])}}
+    if route.key in REFUSED:
+        return {"400": {"description": "Refused, and what to do instead", "content": error}}
+    good: dict[str, Any] = {"description": "Done"}
+    if answers := ANSWERS.get(route.key):
+        schemas = [_ref(model) for model in answers]
+        content = {"application/json": {"schema": schemas[0] if len(schemas) == 1 else {"anyOf": schemas}}}
+        if stream := STREAMS.get(route.key):
+            content[stream] = {"schema": {"type": "string"}}
+        good["content"] = content
+    elif text := TEXTS.get(route.key):
+        good["content"] = {text: {"schema": {"type": "object" if text.endswith("json") else "string"}}}
+    return {"200": good, "default": {"description": "An error, in this route's dialect", "content": error}}

@@ -1,0 +1,52 @@
+"""Bringing a catalog file to the version that `tables` describes. Decides by `PRAGMA user_version`, in one transaction.
+
+Version 3 is version 4 without `engines.kind` (D29); nothing older was ever written, and nothing newer is touched.
+"""
+
+from collections.abc import Callable
+
+from sqlalchemy import Connection, inspect, text
+
+from blazar.adapters.store.tables import Row
+from blazar.domain import teaching
+from blazar.domain.errors import StoreTrouble
+
+VERSION = 4
+
+
+def found_version(connection: Connection) -> int:
+    """What the file says it is; 0 for one that was never written."""
+    return int(connection.execute(text("PRAGMA user_version")).scalar_one())
+
+
+def migrate(connection: Connection, path: str) -> None:
+    """Run every step that is missing. The caller holds the write transaction: all of it happens or nothing."""
+    found = found_version(connection)
+    if found > VERSION:
+        raise StoreTrouble(teaching.catalog_from_the_future(path, found, VERSION))
+    while found < VERSION:
+        step = _STEPS.get(found)
+        if step is None or (found == 0 and inspect(connection).get_table_names()):
+            raise StoreTrouble(teaching.catalog_foreign(path, found))
+        found = step(connection)
+    connection.execute(text(f"PRAGMA user_version = {VERSION}"))
+
+
+def _create(connection: Connection) -> int:
+    Row.metadata.create_all(connection)
+    return VERSION
+
+
+def _name_engine_kinds(connection: Connection) -> int:
+    """3 → 4: every engine of that time was llama.cpp (contract). Exactly one is active, which version 3 did not enforce."""
+    for statement in (
+        "ALTER TABLE engines ADD COLUMN kind VARCHAR NOT NULL DEFAULT 'llamacpp'",
+        "UPDATE engines SET active = (tag = (SELECT tag FROM engines ORDER BY active DESC, installed_at DESC, tag LIMIT 1))",
+        "CREATE UNIQUE INDEX engines_one_active ON engines (kind) WHERE active",
+    ):
+        connection.execute(text(statement))
+    return 4
+
+
+# What brings version n further, and to which it brings it.
+_STEPS: dict[int, Callable[[Connection], int]] = {0: _create, 3: _name_engine_kinds}

@@ -1,0 +1,103 @@
+"""Who asked for what and how it ended: one JSON line a generation request, never its content.
+
+Bounded and never in the way: a disk that is slow or full costs lines, which are counted, and no request waits for it.
+"""
+
+import asyncio
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from blazar.adapters.telemetry.flusher import BOUND, Flusher
+from blazar.adapters.telemetry.lines import stamp
+from blazar.adapters.telemetry.rotation import GrowingFile
+from blazar.application.ports.clock import Clock
+from blazar.application.ports.telemetry import Served
+
+ROTATE_AT = 16 * 2**20
+"""Bytes of one generation of the file (setup document, `audit_log`)."""
+
+GENERATION: Final = frozenset(
+    {
+        "/v1/chat/completions",
+        "/v1/completions",
+        "/v1/embeddings",
+        "/v1/messages",
+        "/api/chat",
+        "/api/generate",
+        "/api/embed",
+        "/api/embeddings",
+    }
+)
+"""The paths whose requests are generation requests."""
+
+
+class AuditLine(NamedTuple):
+    """The fields of one line, in their order."""
+
+    ts: str
+    trace: str
+    key: str
+    method: str
+    path: str
+    model: str
+    status: int
+    ms: float
+    priority: str
+    queue_depth: int
+
+
+def audit_line(at: float, served: Served) -> AuditLine:
+    """What is kept of a request."""
+    return AuditLine(
+        ts=stamp(at),
+        trace=served.trace,
+        key=served.key,
+        method=served.method,
+        path=_text(served.path.partition("?")[0]),
+        model=_text(served.model),
+        status=served.status,
+        ms=round(served.seconds * 1000, 1),
+        priority=served.priority,
+        queue_depth=served.queue_depth,
+    )
+
+
+def _text(text: str) -> str:
+    """JSON carries no lone surrogate, and a client can send one in a name."""
+    return text.encode(errors="replace").decode()
+
+
+class AuditLog:
+    """<data>/log/audit.jsonl."""
+
+    def __init__(self, path: Path, clock: Clock, rotate_at: int = ROTATE_AT, bound: int = BOUND) -> None:
+        self._file = GrowingFile(path, rotate_at)
+        self._wall = clock.wall
+        self._flusher: Flusher[tuple[float, Served]] = Flusher("audit", self._write, bound)
+
+    @property
+    def dropped(self) -> int:
+        """Lines that could not be kept (`audit_dropped`)."""
+        return self._flusher.dropped
+
+    async def start(self) -> None:
+        """Begin to write."""
+        self._flusher.start()
+
+    def on_served(self, served: Served) -> None:
+        """Hand one request over; other requests than generations are nobody's business."""
+        if served.path.partition("?")[0] in GENERATION:
+            self._flusher.put((self._wall(), served))
+
+    async def aclose(self) -> None:
+        """Write what is there and let go of the file."""
+        await asyncio.to_thread(self._flusher.stop)
+        self._file.close()
+
+    def _write(self, batch: list[tuple[float, Served]]) -> None:
+        self._file.rotate_if_full()
+        encode = msgspec.json.encode
+        rows = [encode(audit_line(at, served)._asdict()) for at, served in batch]
+        self._file.append(b"\n".join(rows) + b"\n")

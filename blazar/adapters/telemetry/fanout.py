@@ -1,0 +1,29 @@
+"""One report, several listeners: a finished request is told to the meter, the access log and the audit log."""
+
+from collections.abc import Callable
+
+from blazar.application.ports.telemetry import Meter, Served
+
+
+class FanoutMeter(Meter):
+    """The meter, and whoever else wants to hear of finished requests. Listeners are called in order and must not block."""
+
+    def __init__(self, meter: Meter, *listeners: Callable[[Served], None]) -> None:
+        self._meter = meter
+        self._tell = (meter.on_served, *listeners)
+
+    def on_served(self, served: Served) -> None:
+        for tell in self._tell:
+            tell(served)
+
+    def on_spawn(self, model: str, seconds: float) -> None:
+        self._meter.on_spawn(model, seconds)
+
+    def on_evicted(self, model: str, cause: str) -> None:
+        self._meter.on_evicted(model, cause)
+
+    def on_crashed(self, model: str) -> None:
+        self._meter.on_crashed(model)
+
+    def exposition(self) -> bytes:
+        return self._meter.exposition()

@@ -1,0 +1,27 @@
+"""Keys of the listener: where it binds, who may talk to it, how long it waits."""
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from blazar.application.config.knob import Keys, Words
+
+
+class GatewayKeys(Keys):
+    """Bind address, browsers, hosts and timeouts."""
+
+    title: ClassVar[str] = "Gateway"
+    group: ClassVar[str] = "gateway"
+
+    host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
+    """Address to bind. Widening it never widens which hosts or browser origins are accepted."""
+    port: Annotated[int, Field(ge=0, le=65535)] = 11435
+    """Port to bind; 0 takes a free one, 11434 makes Blazar stand in for ollama."""
+    cors_origins: Words = ()
+    """Browser origins that are allowed beside the local ones; `"*"` allows any."""
+    allowed_hosts: Words = ()
+    """Host names that clients may use beside localhost, this machine's name and its addresses."""
+    child_header_timeout_secs: Annotated[float, Field(ge=0)] = 120.0
+    """Seconds an engine may take before it begins to answer; a buffered answer begins when it is complete. 0 waits forever."""
+    model_load_timeout_secs: Annotated[float, Field(gt=0)] | None = None
+    """Seconds a model may take to load, for every engine kind; unset: 180 for prebuilt engines, 600 for those that compile first."""

@@ -1,0 +1,92 @@
+"""Group tables to flat keys. Refuses what is set twice, misplaced or unknown, each with its line and what was meant."""
+
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+from blazar.application.config.locate import Lines
+from blazar.application.config.model import GROUPS, TABLES, Config, section_of
+from blazar.domain import teaching
+from blazar.domain.names import near
+
+SYNONYMS: dict[str, tuple[str, ...]] = {
+    # What the same thing is called in other programs' configuration; spelling alone would suggest nonsense (case I1).
+    "listen": ("port", "host"),
+    "bind": ("host", "port"),
+    "address": ("host",),
+    "ctx": ("default_ctx",),
+    "num_ctx": ("default_ctx",),
+    "ctx_size": ("default_ctx",),
+    "context": ("default_ctx",),
+    "parallel": ("slots",),
+    "num_parallel": ("slots",),
+    "keep_alive": ("idle_timeout_secs",),
+    "ttl": ("idle_timeout_secs",),
+    "origins": ("cors_origins",),
+    "api_key": ("keys",),
+    "api_keys": ("keys",),
+    "models": ("model_overrides",),
+}
+
+
+class Problem(NamedTuple):
+    """One sentence, and the line that sorts it."""
+
+    line: int
+    sentence: str
+
+
+class Hoisted(NamedTuple):
+    """Flat values, where each of them stands in the file, and what is wrong with the layout."""
+
+    values: dict[str, Any]
+    sources: dict[str, tuple[str, ...]]
+    problems: list[Problem]
+
+
+def nearest(key: str, known: Collection[str]) -> tuple[str, ...]:
+    """What a person may have meant by an unknown `key`: another program's name for it, else a similar spelling."""
+    return tuple(name for name in SYNONYMS.get(key, ()) if name in known) or near(key, known)
+
+
+def hoist(raw: Mapping[str, Any], path: str, lines: Lines) -> Hoisted:
+    """Flatten a parsed file."""
+    result = Hoisted({}, {}, [])
+    for name, value in raw.items():
+        if name in GROUPS and isinstance(value, dict):
+            continue
+        if name in Config.model_fields:
+            result.values[name] = value
+            result.sources[name] = (name,)
+        else:
+            result.problems.append(_unknown(name, value, path, lines.find((name,))))
+    for name in GROUPS:
+        if isinstance(table := raw.get(name), dict):
+            _hoist_group(name, table, result, (path, lines))
+    return result
+
+
+def _hoist_group(group: str, table: Mapping[str, Any], result: Hoisted, file: tuple[str, Lines]) -> None:
+    path, lines = file
+    for key, value in table.items():
+        line = lines.find((group, key))
+        home = section_of(key)
+        if home is GROUPS[group]:
+            if key in result.values:
+                result.problems.append(Problem(line, teaching.config_set_twice(path, line, key, group)))
+            else:
+                result.values[key] = value
+                result.sources[key] = (group, key)
+        elif home is not None or key in TABLES:
+            where = home.group if home is not None else ""
+            result.problems.append(Problem(line, teaching.config_wrong_group(path, line, key, group, where)))
+        else:
+            hint = nearest(key, Config.model_fields)
+            result.problems.append(Problem(line, teaching.config_unknown_key(path, line, f"{group}.{key}", hint)))
+
+
+def _unknown(name: str, value: object, path: str, line: int) -> Problem:
+    hint = nearest(name, Config.model_fields)
+    if isinstance(value, dict) and not hint:
+        groups = sorted((*GROUPS, *TABLES, "engine_env"))
+        return Problem(line, teaching.config_unknown_group(path, line, name, groups))
+    return Problem(line, teaching.config_unknown_key(path, line, name, hint))

@@ -1,0 +1,19 @@
+"""Keys of how a model's thinking is read and bounded."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from blazar.application.config.knob import Keys, Knob
+
+
+class ReasoningKeys(Keys):
+    """Thinking: its format and its budget."""
+
+    title: ClassVar[str] = "Reasoning"
+    group: ClassVar[str] = "reasoning"
+
+    reasoning_format: Literal["", "none", "deepseek", "deepseek-legacy"] = ""
+    """How thinking is told from the answer: left in the text, moved to reasoning_content, or both."""
+    reasoning_budget: Annotated[int, Field(ge=-1), Knob(per_model=True)] = -1
+    """Most tokens of thinking; -1: no limit, 0: none."""

@@ -1,0 +1,23 @@
+"""Keys of what models may take: context, how many, how long idle, memory."""
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from blazar.application.config.knob import Keys, Knob
+
+
+class ResourceKeys(Keys):
+    """Context, model cap, idle ladder, memory."""
+
+    title: ClassVar[str] = "Resources"
+    group: ClassVar[str] = "resources"
+
+    default_ctx: Annotated[int, Field(ge=256), Knob(env=("BLAZAR_DEFAULT_CTX",))] = 16384
+    """Context window of one request in tokens, where the model's override names none; never more than the model was trained for."""
+    max_loaded_models: Annotated[int, Field(ge=0)] = 0
+    """How many models may be loaded at once; beyond that the least recently used idle one leaves. 0: only memory decides."""
+    idle_timeout_secs: Annotated[int, Field(ge=0)] = 1800
+    """Seconds without a request after which a model is unloaded; a request's keep_alive replaces it. 0: never."""
+    spawn_mem_guard: bool = True
+    """Refuse to load a model when less than half its size plus 512 MiB of memory is available."""

@@ -1,0 +1,31 @@
+"""A second name for a model, at the cost of a directory entry."""
+
+from dataclasses import dataclass, replace
+
+from blazar.application.models.enrol import enrol
+from blazar.application.models.find import get_model
+from blazar.application.ports.catalog import ModelCatalog
+from blazar.application.ports.clock import Clock
+from blazar.application.ports.weights import WeightFiles
+from blazar.domain import teaching
+from blazar.domain.errors import Conflict
+from blazar.domain.names import check_name
+from blazar.domain.records import Model
+
+
+@dataclass(frozen=True, slots=True)
+class CopyModel:
+    """Hardlink the files under the new name; a model that is only referred to gets a second row (D36)."""
+
+    catalog: ModelCatalog
+    weights: WeightFiles
+    clock: Clock
+
+    def __call__(self, source: str, target: str) -> Model:
+        check_name(target)
+        model = get_model(self.catalog, source, self.weights)
+        if self.catalog.find_model(target) is not None:
+            raise Conflict(teaching.name_taken(target))
+        files, owned = self.weights.link(target, model.files) if model.owned else (model.files, False)
+        alias = replace(model, name=target, files=files, owned=owned, imported_at=self.clock.wall())
+        return enrol(self.catalog, self.weights, alias)

@@ -1,0 +1,30 @@
+"""Putting linked files into the catalog so that a lost race leaves neither a row without files nor files without a row."""
+
+from contextlib import ExitStack
+
+from blazar.application.ports.catalog import ModelCatalog
+from blazar.application.ports.weights import WeightFiles
+from blazar.domain.errors import Conflict
+from blazar.domain.records import Model
+
+
+def enrol(catalog: ModelCatalog, weights: WeightFiles, model: Model) -> Model:
+    """Add the row, or take its links away again where the name was taken in between."""
+    with ExitStack() as undo:
+        undo.callback(_withdraw, catalog, weights, model)
+        try:
+            catalog.add_model(model)
+        except Conflict:
+            winner = catalog.find_model(model.name)
+            if winner is None or winner.digest != model.digest:
+                raise
+            return winner  # another process imported the same model at the same time
+        undo.pop_all()
+    return model
+
+
+def _withdraw(catalog: ModelCatalog, weights: WeightFiles, model: Model) -> None:
+    """Unlink what was linked, unless a row under that name is there and names the very same links."""
+    winner = catalog.find_model(model.name)
+    if model.owned and (winner is None or not set(winner.files) & set(model.files)):
+        weights.unlink(model.files)

@@ -1,0 +1,27 @@
+"""Which row a caller means. Every use case that is given a model's name comes through here."""
+
+from blazar.application.ports.catalog import ModelCatalog
+from blazar.application.ports.weights import WeightFiles
+from blazar.domain import teaching
+from blazar.domain.errors import BadName, ModelNotFound, NotFound
+from blazar.domain.names import LONGEST_NAME, near, resolve
+from blazar.domain.records import Model
+
+
+def get_model(catalog: ModelCatalog, name: str, weights: WeightFiles | None = None) -> Model:
+    """The model that `name` means, or `ModelNotFound` with near matches. With `weights`, its files must be there too."""
+    # Before anything compares it: looking for near matches of a megabyte takes minutes.
+    if len(name) > LONGEST_NAME:
+        raise BadName(name)
+    model = catalog.find_model(name) or _find_by_spelling(catalog, name)
+    if weights is not None and (gone := weights.missing(model.files)):
+        raise NotFound(teaching.model_file_gone(model.name, gone))
+    return model
+
+
+def _find_by_spelling(catalog: ModelCatalog, name: str) -> Model:
+    known = {model.name: model for model in catalog.list_models()}
+    model = known.get(resolve(name, known))
+    if model is None:
+        raise ModelNotFound(name, near(name, known))
+    return model

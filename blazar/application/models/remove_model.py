@@ -1,0 +1,36 @@
+"""Taking a model out of the catalog, and its links off the disk."""
+
+from dataclasses import dataclass
+
+from blazar.application.models.find import get_model
+from blazar.application.ports.catalog import ModelCatalog
+from blazar.application.ports.weights import WeightFiles
+from blazar.application.supervise.views import Supervising
+from blazar.domain.records import Model
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveModel:
+    """Evict, delete our links, delete the row. A file that is only referred to is never deleted (D36).
+
+    The row goes last: where something fails in between, the model is still listed and `rm` can be repeated.
+    `supervising` is None where no daemon runs.
+    """
+
+    catalog: ModelCatalog
+    weights: WeightFiles
+    supervising: Supervising | None
+
+    async def __call__(self, name: str, *, force: bool = False) -> Model:
+        model = get_model(self.catalog, name)
+        if self.supervising is not None:
+            await self.supervising.evict(model.name, force=force, cause="removed")
+        if model.owned:
+            self.weights.unlink(self._ours_alone(model))
+        self.catalog.remove_model(model.name)
+        return model
+
+    def _ours_alone(self, model: Model) -> tuple[str, ...]:
+        """Without files that another row refers to: a copy does where a further hardlink was impossible (EMLINK)."""
+        others = {file for other in self.catalog.list_models() if other.name != model.name for file in other.files}
+        return tuple(file for file in model.files if file not in others)

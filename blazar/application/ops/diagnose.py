@@ -1,0 +1,193 @@
+"""`doctor`: what this installation is made of, what is wrong with it, and what to do. Changes nothing.
+
+A part that cannot be asked is a row that says so, never the end of the report. Works without a daemon (`supervising` None).
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from blazar.application.ports.catalog import ModelCatalog
+from blazar.application.ports.disk import DiskSpace
+from blazar.application.ports.engines import EngineCatalog
+from blazar.application.ports.hardware import HardwareCensus
+from blazar.application.ports.weights import WeightFiles
+from blazar.application.supervise.views import InstanceView, Supervising
+from blazar.domain import teaching
+from blazar.domain.errors import BlazarError
+from blazar.domain.kinds import EngineKind, Provenance
+from blazar.domain.records import Engine, Gpu, Machine
+
+OK: Final = "ok"
+WARN: Final = "warn"
+FAIL: Final = "fail"
+
+LOW_MEMORY: Final = 2**30
+"""Available bytes below which hardly any model can be loaded (half its size plus 512 MiB)."""
+LOW_DISK: Final = 2 * 2**30
+"""Free bytes below which an engine archive or a log may not fit any more."""
+
+
+class Row(NamedTuple):
+    """One finding; `remedy` is empty where nothing needs doing."""
+
+    check: str
+    status: str
+    detail: str
+    remedy: str = ""
+
+
+class Installation(NamedTuple):
+    """What the report is about. `problems` are the configuration's, `overridden` the names under [model_overrides]."""
+
+    version: str
+    data: str
+    config_file: str
+    url: str = ""
+    problems: tuple[str, ...] = ()
+    overridden: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnose:
+    """Ask every part in turn."""
+
+    installation: Installation
+    hardware: HardwareCensus
+    engines: EngineCatalog
+    models: ModelCatalog
+    weights: WeightFiles
+    disk: DiskSpace
+    supervising: Supervising | None = None
+
+    async def __call__(self) -> dict[str, Any]:
+        """`{"sections": [{"name", "rows": [{"check", "status", "detail", "remedy"}]}]}`."""
+        # Drivers and network file systems may take their time: off the loop. Catalogs are a fraction of a millisecond.
+        machine = await asyncio.to_thread(self.hardware.read)
+        disk = await asyncio.to_thread(self._disk)
+        sections: dict[str, Callable[[], Iterator[Row]]] = {
+            "SYSTEM": lambda: self._system(machine, disk),
+            "GPU": lambda: _gpu_rows(machine),
+            "ENGINES": self._engines,
+            "MODELS": self._models,
+            "CHANNELS": _channels,
+            "RUNTIME": self._runtime,
+        }
+        return {
+            "sections": [
+                {"name": name, "rows": [row._asdict() for row in _guarded(name, rows)]}
+                for name, rows in sections.items()
+            ]
+        }
+
+    def _system(self, machine: Machine, disk: Row) -> Iterator[Row]:
+        low = machine.ram_available < LOW_MEMORY
+        told = teaching.doctor_memory(machine.ram_available, machine.ram_total)
+        yield Row("memory", WARN if low else OK, told, teaching.doctor_memory_low() if low else "")
+        yield Row("processor", OK, teaching.doctor_cores(machine.cores))
+        yield disk
+        path = self.installation.config_file
+        for problem in self.installation.problems:
+            yield Row("configuration", FAIL, problem, teaching.doctor_config_remedy(path))
+        if not self.installation.problems:
+            yield Row("configuration", OK, teaching.doctor_config(path))
+
+    def _disk(self) -> Row:
+        path = self.installation.data
+        try:
+            free = self.disk.free(path)
+        except OSError as error:
+            why = teaching.doctor_disk_unknown(path, error.strerror or str(error))
+            return Row("disk", WARN, why, teaching.doctor_disk_remedy())
+        low = free < LOW_DISK
+        return Row(
+            "disk", WARN if low else OK, teaching.doctor_disk(free, path), teaching.doctor_disk_low() if low else ""
+        )
+
+    def _engines(self) -> Iterator[Row]:
+        engines = self.engines.list_engines()
+        if not engines:
+            yield Row("engines", FAIL, teaching.no_engine(EngineKind.LLAMACPP, ()), teaching.doctor_engine_remedy())
+        for engine in engines:
+            if self._is_gone(engine):
+                told = teaching.doctor_engine_gone(engine.tag, engine.server_path)
+                yield Row(engine.tag, FAIL, told, teaching.doctor_engine_gone_remedy(engine.tag))
+            else:
+                told = teaching.doctor_engine(engine.kind, engine.version, engine.provenance, engine.active)
+                yield Row(engine.tag, OK, told)
+
+    def _is_gone(self, engine: Engine) -> bool:
+        """An embedded wheel is started as a module: it has no file of its own to miss."""
+        return engine.provenance is not Provenance.EMBEDDED and self.weights.missing((engine.server_path,)) is not None
+
+    def _models(self) -> Iterator[Row]:
+        models = self.models.list_models()
+        if models:
+            yield Row("catalog", OK, teaching.doctor_models(len(models), sum(model.size for model in models)))
+        else:
+            yield Row("catalog", WARN, teaching.doctor_no_models(), teaching.doctor_import_remedy())
+        for model in models:
+            if gone := self.weights.missing(model.files):
+                told = teaching.model_file_gone(model.name, gone)
+                yield Row(model.name, FAIL, told, teaching.doctor_model_remedy(model.name))
+        for name in sorted(set(self.installation.overridden) - {model.name for model in models}):
+            yield Row(name, WARN, teaching.doctor_override_without_model(name), teaching.doctor_override_remedy())
+
+    def _runtime(self) -> Iterator[Row]:
+        if self.supervising is None:
+            yield Row("daemon", WARN, teaching.daemon_not_running(), teaching.doctor_daemon_remedy())
+            return
+        yield Row("daemon", OK, teaching.doctor_daemon(self.installation.url, self.installation.version))
+        views = self.supervising.views()
+        yield from (_child_row(view) for view in views)
+        if not views:
+            yield Row("children", OK, teaching.doctor_no_children())
+
+
+def _guarded(name: str, rows: Callable[[], Iterator[Row]]) -> list[Row]:
+    """The rows of a section; what it found before a part failed, and then the failure."""
+    found: list[Row] = []
+    try:
+        for row in rows():
+            found.append(row)  # noqa: PERF402 - what came before a failure is kept
+    except BlazarError as error:
+        found.append(Row(name.lower(), FAIL, str(error), teaching.doctor_catalog_remedy()))
+    return found
+
+
+def _channels() -> Iterator[Row]:
+    yield Row("engine updates", OK, teaching.doctor_channel_updates())
+    yield Row("capability registry", OK, teaching.doctor_channel_registry())
+
+
+def _gpu_rows(machine: Machine) -> Iterator[Row]:
+    if not machine.gpus:
+        yield Row("gpu", OK, teaching.doctor_no_gpu())
+    for gpu in machine.gpus:
+        yield _gpu_row(gpu)
+    if machine.vulkan:
+        yield Row("vulkan", OK, teaching.doctor_vulkan(machine.vulkan))
+    elif any(gpu.driver and gpu.vendor != "nvidia" for gpu in machine.gpus):
+        # NVIDIA's cards have CUDA builds; for the others Vulkan is the way.
+        yield Row("vulkan", WARN, teaching.doctor_no_vulkan(), teaching.doctor_vulkan_remedy())
+
+
+def _gpu_row(gpu: Gpu) -> Row:
+    check = f"gpu {gpu.ordinal}"
+    if not gpu.driver:
+        remedy = teaching.doctor_driver_remedy(gpu.vendor)
+        return Row(check, WARN, teaching.doctor_gpu_without_driver(gpu.name), remedy)
+    if gpu.total:
+        return Row(check, OK, teaching.doctor_gpu(gpu.name, gpu.free, gpu.total, gpu.driver))
+    if gpu.vendor == "nvidia" and gpu.driver == "nvidia":
+        # The bus names the kernel module; the driver's own report would have named its version.
+        return Row(check, WARN, teaching.doctor_gpu_silent(gpu.name), teaching.doctor_nvidia_library_remedy())
+    return Row(check, OK, teaching.doctor_gpu_shared(gpu.name, gpu.driver))
+
+
+def _child_row(view: InstanceView) -> Row:
+    if view.last_error:
+        told = teaching.doctor_child_trouble(view.engine, view.state, view.last_error)
+        return Row(view.key, WARN, told, teaching.doctor_child_remedy(view.model))
+    return Row(view.key, OK, teaching.doctor_child(view.engine, view.state, view.rss, view.in_flight))

@@ -1,0 +1,236 @@
+"""Where requests meet one child: waiting, slots, leases, the idle clock. Never awaits between a question and its answer.
+
+Starts and stops nothing: it tells the instance. Grants are counted only for those who are still there when the grant is
+made; otherwise the count would stay above zero and the child could never be evicted.
+"""
+
+import asyncio
+import itertools
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from blazar.application.supervise.lease import ChildLease, Landlord
+from blazar.application.supervise.messages import Emptied, Evict, Sick, StopIfIdle, Want
+from blazar.application.supervise.surroundings import Surroundings
+from blazar.application.supervise.tenure import Tenure
+from blazar.application.supervise.waiting import settle
+from blazar.domain import teaching
+from blazar.domain.errors import BlazarError, Busy
+from blazar.domain.instance.idle import idle_deadline
+from blazar.domain.instance.line import Effect, Full, Grant, Late, Line
+from blazar.domain.kinds import Task
+
+if TYPE_CHECKING:
+    from blazar.application.ports.clock import Timer
+
+SICK_AFTER = 3
+"""Consecutive errors of the child's own that make it go although it says it is healthy (case G6)."""
+
+
+class Front(Landlord):
+    """The line before one child, across the lives of its children."""
+
+    def __init__(self, key: str, task: Task, around: Surroundings, tell: Callable[[Any], None]) -> None:
+        self.key = key
+        self.task = task
+        self.line = Line(around.limits.waiting)
+        self.tenure: Tenure | None = None  # whose slots are handed out
+        self.idle_since: float | None = None
+        self.wish: float | None = None  # keep_alive as last asked for
+        self._around = around
+        self.clock = around.clock
+        self._tell = tell
+        self._tickets = itertools.count()
+        self._futures: dict[int, asyncio.Future[Tenure]] = {}
+        self._watchers: list[asyncio.Future[Tenure]] = []
+        self._failures = 0
+        self._shut: BlazarError | None = None
+        self._line_timer: Timer | None = None
+        self._idle_timer: Timer | None = None
+        self._idle_armed = 0.0
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anybody waits for a child."""
+        return bool(self.line.waiting or self._watchers)
+
+    @property
+    def keep_alive(self) -> float:
+        return self._around.limits.keep_alive if self.wish is None else self.wish
+
+    # Getting in
+
+    def try_take(self) -> ChildLease | None:
+        """A lease at once or none: the hot path."""
+        if self.tenure is not None and self.line.try_take():
+            return ChildLease(self, self.tenure)
+        return None
+
+    async def acquire(self, wait: float) -> ChildLease:
+        """Get in line and stay until it is our turn; leaving, for whatever reason, leaves nothing behind."""
+        if self._shut is not None:
+            raise self._shut
+        ticket, arrived = next(self._tickets), self.clock.now()
+        future: asyncio.Future[Tenure] = asyncio.get_running_loop().create_future()
+        self._futures[ticket] = future
+        self._apply(self.line.arrive(ticket, wait, arrived))
+        if not self.line.is_open:
+            self._tell(Want())
+        self._arm_line()
+        try:
+            tenure = await future
+        except asyncio.CancelledError:
+            self._leave(ticket, future)
+            raise
+        ready = max(arrived, tenure.ready_at or 0.0)
+        return ChildLease(self, tenure, ready - arrived, max(0.0, self.clock.now() - ready))
+
+    async def until_ready(self) -> Tenure:
+        """Wait for a serving child without taking a slot."""
+        if self._shut is not None:
+            raise self._shut
+        if self.tenure is not None and self.line.is_open:
+            return self.tenure
+        future: asyncio.Future[Tenure] = asyncio.get_running_loop().create_future()
+        self._watchers.append(future)
+        self._tell(Want())
+        try:
+            return await future
+        except asyncio.CancelledError:
+            if future in self._watchers:
+                self._watchers.remove(future)
+            if not future.cancelled() and future.done():
+                future.exception()  # nobody is left to hear it
+            raise
+
+    def stay(self, keep_alive: float) -> None:
+        """Replace the time an idle child stays, counted from now."""
+        self.wish = keep_alive
+        if self.tenure is not None and self.line.idle:
+            self.rest()
+
+    def _leave(self, ticket: int, future: asyncio.Future[Tenure]) -> None:
+        """The one who waited was cancelled; it may have been granted or refused in the same turn of the loop."""
+        self._futures.pop(ticket, None)
+        self.line.cancel(ticket)
+        if future.done() and not future.cancelled() and future.exception() is None:
+            self.on_release(future.result(), None, failed=False)
+
+    # Giving back
+
+    def on_release(self, tenure: Tenure, keep_alive: float | None, *, failed: bool) -> None:
+        if tenure is not self.tenure:
+            return  # its child is gone, and its slots with it
+        if keep_alive is not None:
+            self.wish = keep_alive
+        self._apply(self.line.release())
+        self._failures = self._failures + 1 if failed else 0
+        if self._failures >= SICK_AFTER:
+            self._tell(Sick(tenure))
+        if not self.line.in_flight and not self.line.is_open:
+            self._tell(Emptied())
+        elif self.keep_alive == 0 and not self.line.waiting:
+            self._tell(Evict("keep_alive", limit=self._around.limits.drain_secs))
+        if self.line.idle:
+            self.rest()
+
+    def rest(self) -> None:
+        """Nobody runs and nobody waits: the idle time begins."""
+        self.idle_since = self.clock.now()
+        due = idle_deadline(self.idle_since, self.keep_alive)
+        if due is not None and (self._idle_timer is None or due < self._idle_armed):
+            self._arm_idle(due)
+        self._around.changed()
+
+    def _arm_idle(self, due: float) -> None:
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+        self._idle_armed = due
+        self._idle_timer = self.clock.call_later(max(0.0, due - self.clock.now()), self._on_idle_time)
+
+    def _on_idle_time(self) -> None:
+        # Armed once and looked at when it rings: a timer made and cancelled by every request would cost each of them.
+        self._idle_timer = None
+        if self.tenure is None or not self.line.idle:
+            return
+        due = idle_deadline(self.idle_since, self.keep_alive)
+        if due is not None and due <= self.clock.now():
+            self._tell(StopIfIdle("idle"))
+        elif due is not None:
+            self._arm_idle(due)
+
+    # The child's side
+
+    def open(self, tenure: Tenure, slots: int) -> None:
+        """It serves."""
+        self.tenure, self._failures = tenure, 0
+        watchers, self._watchers = self._watchers, []
+        for future in watchers:
+            settle(future, tenure)
+        self._apply(self.line.open(slots, self.clock.now()))
+        self._arm_line()
+        if self.line.idle:
+            self.rest()
+
+    def close(self) -> None:
+        """It takes no new requests."""
+        self.line.close()
+
+    def gone(self) -> None:
+        """There is no child any more; what was wished for its time is forgotten with it."""
+        self.line.close()
+        self.line.forget_running()
+        self.tenure, self.wish, self.idle_since, self._failures = None, None, None, 0
+        self._cancel_timers()
+
+    def take_waiting(self) -> list[asyncio.Future[Tenure]]:
+        """Everybody who waits, out of the line."""
+        futures = [self._futures.pop(ticket) for ticket in self.line.empty()]
+        watchers, self._watchers = self._watchers, []
+        return futures + watchers
+
+    def fail(self, error: BlazarError) -> None:
+        """Everybody who waits gets `error`."""
+        for future in self.take_waiting():
+            settle(future, error=error)
+
+    def shut(self, error: BlazarError) -> None:
+        """Nobody gets in any more."""
+        self._shut = error
+        self.fail(error)
+
+    def _apply(self, effects: Iterable[Effect]) -> None:
+        pending = list(effects)
+        while pending:
+            effect = pending.pop(0)
+            future = self._futures.pop(effect.ticket, None)
+            told = future is not None and self._tell_waiter(future, effect)
+            if isinstance(effect, Grant) and not told:
+                pending.extend(self.line.release())
+
+    def _tell_waiter(self, future: asyncio.Future[Tenure], effect: Effect) -> bool:
+        match effect:
+            case Grant():
+                return settle(future, self.tenure)
+            case Full(_, bound):
+                return settle(future, error=Busy(teaching.queue_full(self.key, bound)))
+            case Late(_, seconds, waiting):
+                return settle(future, error=Busy(teaching.all_slots_busy(self.key, seconds, waiting)))
+
+    def _arm_line(self) -> None:
+        if self._line_timer is not None:
+            self._line_timer.cancel()
+            self._line_timer = None
+        if (due := self.line.next_deadline()) is not None:
+            self._line_timer = self.clock.call_later(max(0.0, due - self.clock.now()), self._on_line_time)
+
+    def _on_line_time(self) -> None:
+        self._line_timer = None
+        self._apply(self.line.tick(self.clock.now()))
+        self._arm_line()
+
+    def _cancel_timers(self) -> None:
+        for timer in (self._line_timer, self._idle_timer):
+            if timer is not None:
+                timer.cancel()
+        self._line_timer = self._idle_timer = None

@@ -1,0 +1,210 @@
+"""The set of instances: names, leases, explicit wishes, shutdown. Decides no state of a child; each one has a task for that.
+
+`try_lease` is the hot path: one dictionary look-up by the name exactly as it was asked for. That dictionary is emptied when
+the catalog changes, which is looked at once a second and never per request.
+"""
+
+import asyncio
+from dataclasses import dataclass, field
+
+from blazar.application.ports.catalog import ModelCatalog
+from blazar.application.ports.children import Children
+from blazar.application.ports.clock import Clock, Timer
+from blazar.application.ports.hardware import HardwareCensus
+from blazar.application.ports.telemetry import Events, Meter
+from blazar.application.ports.weights import WeightFiles
+from blazar.application.supervise.capacity import Capacity
+from blazar.application.supervise.front import Front
+from blazar.application.supervise.instance import Instance
+from blazar.application.supervise.launch_plan import LaunchPlanner
+from blazar.application.supervise.lease import ChildLease
+from blazar.application.supervise.leasing import Ask, Leasing
+from blazar.application.supervise.messages import Evict, StopIfIdle
+from blazar.application.supervise.surroundings import Launch, Limits, Surroundings
+from blazar.application.supervise.viewing import occupant_of, view_of
+from blazar.application.supervise.views import InstanceView, Supervising
+from blazar.domain import teaching
+from blazar.domain.errors import Busy, DoesNotFit, Malformed, ModelNotFound, NotFound
+from blazar.domain.fit import floor_bytes, may_load
+from blazar.domain.instance.eviction import Occupant
+from blazar.domain.instance.machine import GONE
+from blazar.domain.kinds import Task
+from blazar.domain.names import near, parse_ref, resolve
+
+CATALOG_CHECK_SECS = 1.0
+MOST_SPELLINGS = 4096
+"""Names as asked that are remembered; beyond it all are looked up anew, so that inventive clients cost no memory."""
+
+
+@dataclass(slots=True)
+class Supervisor(Leasing, Supervising):
+    """See `Leasing` and `Supervising`."""
+
+    catalog: ModelCatalog
+    files: WeightFiles
+    planner: LaunchPlanner
+    children: Children
+    clock: Clock
+    hardware: HardwareCensus
+    meter: Meter
+    events: Events
+    limits: Limits = field(default_factory=Limits)
+    _instances: dict[str, Instance] = field(default_factory=dict, init=False)
+    _fast: dict[str, Front] = field(default_factory=dict, init=False)
+    _revision: int = field(default=-1, init=False)
+    _timer: Timer | None = field(default=None, init=False)
+    _closing: bool = field(default=False, init=False)
+    _capacity: Capacity = field(init=False)
+    _around: Surroundings = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._capacity = Capacity(self.clock, self.limits.max_loaded_models, self._occupants, self._stop_if_idle)
+        self._around = Surroundings(
+            clock=self.clock,
+            children=self.children,
+            meter=self.meter,
+            events=self.events,
+            limits=self.limits,
+            prepare=self._prepare,
+            claim=self._capacity.claim,
+            admit=self._admit,
+            changed=self._capacity.changed,
+        )
+
+    async def start(self) -> None:
+        """Begin to watch the catalog. Loads nothing."""
+        self._revision = self.catalog.revision()
+        self._timer = self.clock.call_later(CATALOG_CHECK_SECS, self._on_second)
+
+    async def aclose(self, drain: float | None = None) -> None:
+        """No new lease; drain and stop every child, all at the same time; nothing is left when it returns."""
+        self._closing = True
+        if self._timer is not None:
+            self._timer.cancel()
+        self._fast.clear()
+        limit = self.limits.drain_secs if drain is None else drain
+        while instances := list(self._instances.values()):
+            await asyncio.gather(*(instance.aclose(limit) for instance in instances))
+            for instance in instances:
+                self._forget(instance)
+
+    # Leasing
+
+    def try_lease(self, model: str, task: Task = Task.CHAT) -> ChildLease | None:
+        front = self._fast.get(model)
+        return None if front is None or front.task is not task else front.try_take()
+
+    async def lease(self, ask: Ask) -> ChildLease:
+        instance = self._instance_for(ask.model)
+        if instance.front.task is not ask.task:
+            raise Malformed(_wrong_task(instance.key, ask.task), "model")
+        return await instance.acquire(ask)
+
+    # Supervising
+
+    def views(self) -> list[InstanceView]:
+        return [view_of(one) for _, one in sorted(self._instances.items()) if one.state not in GONE]
+
+    async def load(self, model: str, keep_alive: float | None = None) -> InstanceView:
+        instance = self._instance_for(model)
+        await instance.front.until_ready()
+        if keep_alive is not None:
+            instance.front.stay(keep_alive)
+        return view_of(instance)
+
+    async def evict(self, ref: str, *, force: bool = False, cause: str = "asked") -> list[str]:
+        wanted = parse_ref(ref)
+        exact = wanted.replica is not None or wanted.vision
+        name = resolve(wanted.model, {*self._instances, *self._names()})
+        if name not in self._instances and self.catalog.find_model(name) is None:
+            raise ModelNotFound(wanted.model, near(wanted.model, self._names()))
+        meant = [
+            one
+            for one in self._instances.values()
+            if parse_ref(one.key).model == name and (not exact or parse_ref(one.key) == wanted._replace(model=name))
+        ]
+        message = Evict(cause, force=force, limit=self.limits.drain_secs)
+        gone = await asyncio.gather(*(one.evict(message) for one in meant))
+        return sorted(one.key for one, was_there in zip(meant, gone, strict=True) if was_there)
+
+    def reset(self) -> list[str]:
+        return sorted(one.key for one in self._instances.values() if one.reset())
+
+    # Names
+
+    def _names(self) -> list[str]:
+        return [model.name for model in self.catalog.list_models()]
+
+    def _instance_for(self, asked: str) -> Instance:
+        """The instance of an existing model, made when it is asked for the first time."""
+        if self._closing:
+            raise Busy(teaching.shutting_down())
+        self._look_at_catalog()
+        model = self.catalog.find_model(asked)
+        if model is None:
+            names = self._names()
+            model = self.catalog.find_model(resolve(asked, names))
+            if model is None:
+                raise ModelNotFound(asked, near(asked, names))
+        instance = self._instances.get(model.name)
+        if instance is None:
+            instance = Instance(model, self.planner.task(model), self._around, self._forget)
+            self._instances[model.name] = instance
+        if len(self._fast) >= MOST_SPELLINGS:
+            self._fast.clear()
+        self._fast[asked] = instance.front
+        return instance
+
+    def _forget(self, instance: Instance) -> None:
+        if self._instances.get(instance.key) is instance:
+            del self._instances[instance.key]
+        self._fast.clear()
+
+    def _on_second(self) -> None:
+        self._timer = self.clock.call_later(CATALOG_CHECK_SECS, self._on_second)
+        self._look_at_catalog()
+
+    def _look_at_catalog(self) -> None:
+        """After a change by anybody: names are looked up anew, and children of rows that are gone or replaced must go."""
+        revision = self.catalog.revision()
+        if revision == self._revision:
+            return
+        self._revision = revision
+        self._fast.clear()
+        for instance in list(self._instances.values()):
+            row = self.catalog.find_model(instance.key)
+            if row == instance.model:
+                continue
+            if row is None or row.files != instance.model.files or row.digest != instance.model.digest:
+                instance.dismiss("removed" if row is None else "replaced")
+            if row is not None:
+                instance.model, instance.front.task = row, self.planner.task(row)
+
+    # What instances ask of us
+
+    def _prepare(self, key: str, ctx: int) -> Launch:
+        """The plan as the catalogs are now: a row that went away while somebody waited is noticed here."""
+        model = self.catalog.find_model(key)
+        if model is None:
+            raise ModelNotFound(key, near(key, self._names()))
+        if (path := self.files.missing(model.files)) is not None:
+            raise NotFound(teaching.model_file_gone(key, path))
+        return self.planner.plan(model, key, ctx)
+
+    def _admit(self, launch: Launch) -> None:
+        available = self.hardware.read().ram_available
+        if self.limits.spawn_mem_guard and not may_load(launch.plan.weights, available):
+            raise DoesNotFit(teaching.not_enough_memory(launch.plan.key, floor_bytes(launch.plan.weights), available))
+
+    def _occupants(self) -> list[Occupant]:
+        pinned = self.limits.pinned
+        found = (occupant_of(one, pinned=one.key in pinned) for one in self._instances.values())
+        return [one for one in found if one is not None]
+
+    def _stop_if_idle(self, key: str) -> None:
+        if (instance := self._instances.get(key)) is not None:
+            instance.post(StopIfIdle("capacity"))
+
+
+def _wrong_task(name: str, asked: Task) -> str:
+    return teaching.not_an_embedder(name) if asked is Task.EMBED else teaching.embedder_cannot_chat(name)

@@ -1,0 +1,55 @@
+"""What every instance needs of the world, and the numbers that configuration sets. Decides nothing."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from blazar.application.ports.children import Children, LaunchPlan
+from blazar.application.ports.clock import Clock
+from blazar.application.ports.telemetry import Events, Meter
+from blazar.domain.records import Engine, Model
+
+
+class Limits(NamedTuple):
+    """Numbers from configuration. `max_loaded_models` 0: no bound; `idle_timeout_secs` 0: never; no load cap: the driver's."""
+
+    max_loaded_models: int = 0
+    idle_timeout_secs: float = 1800.0
+    model_load_timeout_secs: float | None = None
+    spawn_mem_guard: bool = True
+    drain_secs: float = 30.0  # an explicit eviction waits so long for requests in flight (D4)
+    waiting: int = 512  # tickets before one child (D17)
+    pinned: frozenset[str] = frozenset()
+
+    @property
+    def keep_alive(self) -> float:
+        """What `keep_alive` is for requests that do not say; negative: for ever."""
+        return self.idle_timeout_secs if self.idle_timeout_secs > 0 else -1.0
+
+
+class Launch(NamedTuple):
+    """A plan and where it came from."""
+
+    plan: LaunchPlan
+    model: Model
+    engine: Engine
+    load_cap: float
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Ports, and the supervisor's three services to its instances.
+
+    `prepare(key, ctx)` plans a launch, `claim(key)` returns once there is room for one more child, `admit(launch)` checks
+    memory. Each raises a Refusal. `changed()` tells the supervisor that a child became idle or went away.
+    """
+
+    clock: Clock
+    children: Children
+    meter: Meter
+    events: Events
+    limits: Limits
+    prepare: Callable[[str, int], Launch]
+    claim: Callable[[str], Awaitable[None]]
+    admit: Callable[[Launch], None]
+    changed: Callable[[], None]

@@ -1,0 +1,53 @@
+"""How an instance looks from outside. Advice only: true when it was read, and never a reason to start or stop anything by itself."""
+
+from blazar.application.supervise.instance import Instance
+from blazar.application.supervise.views import InstanceView
+from blazar.domain.instance.eviction import Occupant
+from blazar.domain.instance.machine import State
+
+
+def view_of(instance: Instance) -> InstanceView:
+    """One row of `ps`."""
+    tenure, line = instance.tenure, instance.front.line
+    launch = tenure.launch if tenure is not None else None
+    child = tenure.child if tenure is not None else None
+    plan = launch.plan if launch is not None else None
+    return InstanceView(
+        key=instance.key,
+        model=instance.model.name,
+        state=instance.state,
+        engine=launch.engine.tag if launch else "",
+        provenance=launch.engine.provenance if launch else "",
+        pid=child.pid if child else 0,
+        port=child.port if child else 0,
+        ctx=plan.ctx if plan else 0,
+        slots=plan.slots if plan else 0,
+        in_flight=line.in_flight,
+        waiting=line.waiting,
+        size=instance.model.size,
+        rss=child.rss() if child else 0,
+        loaded_at=tenure.ready_wall if tenure else 0.0,
+        expires_at=expires_at(instance),
+        load_seconds=tenure.load_seconds if tenure else 0.0,
+        argv=tuple(child.argv) if child else plan.words if plan else (),
+        notes=plan.notes if plan else (),
+        last_error=instance.last_error,
+    )
+
+
+def expires_at(instance: Instance) -> float:
+    """Unix time at which it would go if nobody asked for it any more; 0: it stays."""
+    keep_alive, front, clock = instance.front.keep_alive, instance.front, instance.front.clock
+    if instance.state is not State.SERVING or keep_alive < 0:
+        return 0.0
+    rested = clock.now() - front.idle_since if front.line.idle and front.idle_since is not None else 0.0
+    return clock.wall() + keep_alive - rested
+
+
+def occupant_of(instance: Instance, *, pinned: bool) -> Occupant | None:
+    """Its place under `max_loaded_models`; None while it has none."""
+    tenure, front = instance.tenure, instance.front
+    if tenure is None or not tenure.has_room:
+        return None
+    idle = front.idle_since if instance.state is State.SERVING and front.line.idle else None
+    return Occupant(instance.key, idle, pinned, leaving=instance.state in (State.DRAINING, State.STOPPING))

@@ -1,0 +1,82 @@
+"""What the thin verbs are made of, by hand and without a container: each part is imported and built when it is first used.
+
+`ps` must reach the daemon without paying for SQLModel, pydantic or Quart (D25), so nothing heavy stands at the top here.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from blazar.adapters.cli.client import DaemonClient
+from blazar.adapters.cli.locate import Target, api_key, find_target, read_note
+from blazar.adapters.cli.root import Engines, Models, Root, Settings
+from blazar.adapters.files.folders import Folders, folders_from
+
+if TYPE_CHECKING:
+    from blazar.composition.local import Local
+
+
+class ClientRoot(Root):
+    """The root of every verb."""
+
+    def __init__(self, args: argparse.Namespace, env: Mapping[str, str] | None = None) -> None:
+        self._args = args
+        self.env: Mapping[str, str] = os.environ if env is None else env
+
+    @cached_property
+    def places(self) -> Folders:
+        return folders_from(self.env, self._args.config)
+
+    @property
+    def program(self) -> Sequence[str]:
+        # -P: a folder called blazar in the current directory must not be run instead.
+        return (sys.executable, "-P", "-m", "blazar")
+
+    def target(self) -> Target:
+        return find_target(self._args.target, self.env, self.places.run)
+
+    def client(self) -> DaemonClient:
+        url = self.target().url
+        return DaemonClient(url, api_key(self.env, self.places.config_file, url))
+
+    def serve(self, args: argparse.Namespace) -> int:
+        from blazar.composition.serve import main
+
+        return main(args)
+
+    @cached_property
+    def local(self) -> "Local":
+        from blazar.composition.local import Local
+
+        return Local(self.places, self.env, self.models_served_by)
+
+    @property
+    def models(self) -> Models:
+        return self.local.models()
+
+    @property
+    def engines(self) -> Engines:
+        return self.local.engines()
+
+    @property
+    def settings(self) -> Settings:
+        return self.local.settings()
+
+    def diagnose(self) -> dict[str, Any]:
+        return self.local.diagnose()
+
+    def models_served_by(self, tag: str) -> list[str]:
+        """What runs on an engine build right now, as the daemon of this folder says; nothing runs without one."""
+        note = read_note(self.places.run)
+        if note is None:
+            return []
+        client = DaemonClient(note.url, api_key(self.env, self.places.config_file, note.url))
+        rows = client.call("GET", "/api/ps").get("models") or []
+        return [str(row["name"]) for row in rows if row.get("engine") == tag]
+
+    def close(self) -> None:
+        if "local" in self.__dict__:
+            self.local.close()

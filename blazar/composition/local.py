@@ -1,0 +1,249 @@
+"""The data folder without a daemon: its catalog, its engine builds, its configuration, as the verbs use them.
+
+Every part is imported and opened when a verb first needs it, and closed at the end.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import blazar
+from blazar.adapters.cli.root import Engines, Models, Settings
+from blazar.adapters.files.folders import Folders
+from blazar.domain.errors import BadConfig
+
+if TYPE_CHECKING:
+    from blazar.adapters.engines.builds import ArchiveBuilds
+    from blazar.adapters.engines.probe import HelpProbe
+    from blazar.adapters.files.modeldir import DiskWeightFiles
+    from blazar.adapters.store.catalog import SqliteEngineCatalog, SqliteModelCatalog
+    from blazar.adapters.store.database import Database
+    from blazar.adapters.telemetry.clock import MonotonicClock
+    from blazar.application.config.layers import Loaded
+    from blazar.application.engines.enrol_engines import EnrolEngines
+    from blazar.application.ports.upstream import Upstream
+    from blazar.domain.records import Engine, Model
+
+ServedBy = Callable[[str], Sequence[str]]
+"""The models that an engine build serves right now."""
+
+
+class Local:
+    """The parts, one of each."""
+
+    def __init__(self, folders: Folders, env: Mapping[str, str], served_by: ServedBy) -> None:
+        self.folders, self.env, self.served_by = folders, env, served_by
+
+    @cached_property
+    def database(self) -> "Database":
+        from blazar.adapters.store.database import Database
+
+        return Database(self.folders.ensure().database)
+
+    @cached_property
+    def catalog(self) -> "SqliteModelCatalog":
+        from blazar.adapters.store.catalog import SqliteModelCatalog
+
+        return SqliteModelCatalog(self.database)
+
+    @cached_property
+    def engine_rows(self) -> "SqliteEngineCatalog":
+        from blazar.adapters.store.catalog import SqliteEngineCatalog
+
+        return SqliteEngineCatalog(self.database)
+
+    @cached_property
+    def weights(self) -> "DiskWeightFiles":
+        from blazar.adapters.files.modeldir import DiskWeightFiles
+
+        return DiskWeightFiles(self.folders.models)
+
+    @cached_property
+    def clock(self) -> "MonotonicClock":
+        from blazar.adapters.telemetry.clock import MonotonicClock
+
+        return MonotonicClock()
+
+    def models(self) -> "LocalModels":
+        """The model verbs' side of it."""
+        return LocalModels(self)
+
+    def engines(self) -> "LocalEngines":
+        """The engine verbs' side of it."""
+        return LocalEngines(self)
+
+    def settings(self) -> "FileSettings":
+        """The config verbs' side of it."""
+        return FileSettings(self.folders, self.env)
+
+    def diagnose(self) -> dict[str, Any]:
+        """What doctor finds while no daemon runs."""
+        from blazar.adapters.hardware.census import SystemCensus
+        from blazar.adapters.hardware.disk import SystemDisk
+        from blazar.application.ops.diagnose import Diagnose, Installation
+
+        problems: tuple[str, ...] = ()
+        overridden: tuple[str, ...] = ()
+        try:
+            overridden = tuple(self.settings().loaded.config.model_overrides)
+        except BadConfig as wrong:
+            problems = wrong.problems
+        self.engines().enrol(prune=False)
+        places = (str(self.folders.data), str(self.folders.config_file))
+        installation = Installation(blazar.__version__, *places, problems=problems, overridden=overridden)
+        census, disk = SystemCensus(), SystemDisk()
+        return asyncio.run(Diagnose(installation, census, self.engine_rows, self.catalog, self.weights, disk)())
+
+    def close(self) -> None:
+        """Only what was opened."""
+        if "database" in self.__dict__:
+            self.database.close()
+
+
+class LocalModels(Models):
+    """The model use cases."""
+
+    def __init__(self, local: Local) -> None:
+        self._local = local
+
+    def list(self) -> "list[Model]":
+        from blazar.application.models.list_models import ListModels
+
+        return ListModels(self._local.catalog)()
+
+    def add(self, path: str, name: str | None) -> "Model":
+        from blazar.application.models.import_model import ImportModel
+
+        return ImportModel(self._local.catalog, self._local.weights, self._local.clock)(path, name)
+
+    def show(self, name: str, *, verbose: bool) -> dict[str, Any]:
+        from blazar.application.models.show_model import ShowModel
+
+        shown = ShowModel(self._local.catalog, self._local.weights)(name)
+        facts: dict[str, Any] = {
+            "name": shown.model.name,
+            "architecture": shown.model.arch,
+            "parameters": shown.model.parameters,
+            "quantization": shown.model.quant,
+            "size": shown.model.size,
+            "context_length": shown.model.ctx_train,
+            "embedding_length": shown.model.embedding_length,
+            "capabilities": ["embedding"] if shown.model.embeds else ["completion"],
+            "chat_template": shown.model.template,
+            "hardlinked": shown.model.owned,
+            "digest": shown.model.digest,
+            "files": list(shown.model.files),
+        }
+        return {**facts, "metadata": shown.metadata} if verbose else facts
+
+    def remove(self, name: str) -> str:
+        from blazar.application.models.remove_model import RemoveModel
+
+        return asyncio.run(RemoveModel(self._local.catalog, self._local.weights, None)(name)).name
+
+    def copy(self, source: str, target: str) -> "Model":
+        from blazar.application.models.copy_model import CopyModel
+
+        return CopyModel(self._local.catalog, self._local.weights, self._local.clock)(source, target)
+
+
+class FileSettings(Settings):
+    """The configuration file, read once."""
+
+    def __init__(self, folders: Folders, env: Mapping[str, str]) -> None:
+        self._folders, self._env = folders, env
+
+    @cached_property
+    def loaded(self) -> "Loaded":
+        """Raises `BadConfig`."""
+        from blazar.adapters.files.configfile import read_config
+
+        return read_config(self._folders.config_file, self._env)
+
+    def get(self, key: str) -> tuple[Any, str]:
+        from blazar.application.config.render import find_value, toml_value
+
+        value = find_value(self.loaded.config, key)
+        return value, toml_value(value)
+
+    def rows(self) -> Sequence[tuple[str, str, str]]:
+        from blazar.application.config.render import listing
+
+        return [(row.key, row.toml, " ".join(part for part in row.origin if part)) for row in listing(self.loaded)]
+
+    def plain(self) -> dict[str, Any]:
+        from blazar.application.config.render import redacted
+
+        return redacted(self.loaded.config)
+
+    def defaults(self) -> str:
+        from blazar.application.config.render import defaults_toml
+
+        return defaults_toml()
+
+
+class LocalEngines(Engines):
+    """The engine use cases. Builds that are not installed by us are looked for first.
+
+    They are only ever added (`prune=False`): a shell without BLAZAR_ENGINE_PATH must not take that engine from a daemon.
+    """
+
+    def __init__(self, local: Local) -> None:
+        self._local = local
+
+    @property
+    def _builds(self) -> "ArchiveBuilds":
+        from blazar.adapters.engines.builds import ArchiveBuilds
+
+        return ArchiveBuilds(self._local.folders.engines)
+
+    @property
+    def enrol(self) -> "EnrolEngines":
+        """Enters the embedded wheel and the binary of BLAZAR_ENGINE_PATH."""
+        from blazar.adapters.engines.finder import SystemEngineFinder
+        from blazar.application.engines.enrol_engines import EnrolEngines
+
+        finder = SystemEngineFinder(self._local.env)
+        return EnrolEngines(self._local.engine_rows, finder, _probe(), self._local.clock)
+
+    def list(self) -> "list[Engine]":
+        from blazar.application.engines.list_engines import ListEngines
+
+        self.enrol(prune=False)
+        return ListEngines(self._local.engine_rows)()
+
+    def install(self, file: str, sha256: str | None, tag: str | None) -> "Engine":
+        from blazar.application.engines.install_engine import InstallEngine
+
+        install = InstallEngine(self._local.engine_rows, self._builds, _probe(), self._local.clock)
+        return install(file, sha256 or "", tag)
+
+    def use(self, tag: str) -> "Engine":
+        from blazar.application.engines.use_engine import UseEngine
+
+        self.enrol(prune=False)
+        return UseEngine(self._local.engine_rows)(tag)
+
+    def remove(self, tag: str) -> None:
+        from blazar.adapters.engines.children import SubprocessChildren
+        from blazar.adapters.telemetry.entropy import OsEntropy
+        from blazar.application.engines.remove_engine import RemoveEngine
+
+        local = self._local
+        # Asked for orphans only: it starts nothing here.
+        children = SubprocessChildren(local.folders.ensure().run, local.clock, OsEntropy(), _door, {})
+        RemoveEngine(local.engine_rows, self._builds, children, local.served_by)(tag)
+
+
+def _probe() -> "HelpProbe":
+    from blazar.adapters.engines.llamacpp.spec import LLAMACPP
+    from blazar.adapters.engines.probe import HelpProbe
+
+    return HelpProbe(LLAMACPP.scrubbed)
+
+
+def _door(port: int, key: str, model: str) -> "Upstream":
+    from blazar.adapters.engines.pool import ChildPool
+
+    return ChildPool("127.0.0.1", port, key, model)

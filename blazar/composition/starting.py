@@ -1,0 +1,51 @@
+"""What happens once between the parts' construction and the first request: engines are enrolled, wanted models loaded.
+
+Blocking work (running an engine's --version or --help, sweeping folders) goes to a thread: /health is answered meanwhile.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from blazar.application.engines.enrol_engines import EnrolEngines
+from blazar.application.ports.drivers import FlagProbe
+from blazar.application.ports.engines import EngineBuilds, EngineCatalog
+from blazar.application.supervise.views import Supervising
+from blazar.domain.errors import BlazarError
+
+logger = logging.getLogger("blazar.start")
+
+
+@dataclass(frozen=True, slots=True)
+class EnrolAtStart:
+    """Make the engine rows true, and ask active builds for their flags before the first spawn needs them."""
+
+    enrol: EnrolEngines
+    builds: EngineBuilds
+    engines: EngineCatalog
+    probe: FlagProbe
+
+    async def start(self) -> None:
+        for note in await asyncio.to_thread(self._work):
+            logger.warning("%s", note)
+
+    def _work(self) -> list[str]:
+        self.builds.sweep([engine.tag for engine in self.engines.list_engines()])
+        notes = self.enrol()
+        for engine in self.engines.list_engines():
+            if engine.active:
+                self.probe.known_flags(engine)
+        return notes
+
+    async def aclose(self) -> None:
+        """Nothing is left running."""
+
+
+async def preload_models(supervising: Supervising, models: Sequence[str]) -> None:
+    """Load the wanted models one after the other; one that cannot be loaded is a warning, not the end of the others."""
+    for model in models:
+        try:
+            await supervising.load(model)
+        except BlazarError as error:
+            logger.warning("preload: %s", error)

@@ -1,0 +1,41 @@
+"""Which children must go so that one more may come. Ranks only idle ones: policy never takes a busy child (D4)."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+
+class Occupant(NamedTuple):
+    """One place taken: a child that loads, serves or stops. `idle_since` is None while it has or awaits requests."""
+
+    key: str
+    idle_since: float | None
+    pinned: bool = False
+    leaving: bool = False  # on its way out already: wait for it, do not evict it again
+
+
+class Room(NamedTuple):
+    """`free`: come in. Else evict these and wait; with nobody to evict and nobody leaving, all are busy: `refused`."""
+
+    free: bool
+    evict: tuple[str, ...] = ()
+    refused: bool = False
+
+
+def evictions_for(target: str, occupants: Iterable[Occupant], cap: int) -> Room:
+    """Whether `target` may be loaded beside the others under `cap` places (0: any number)."""
+    others: Sequence[Occupant] = [one for one in occupants if one.key != target]
+    surplus = len(others) + 1 - cap
+    if cap <= 0 or surplus <= 0:
+        return Room(free=True)
+    leaving = sum(one.leaving for one in others)
+    surplus -= leaving
+    if surplus <= 0:
+        return Room(free=False)
+    idle = [
+        (one.idle_since, one.key) for one in others if one.idle_since is not None and not one.pinned and not one.leaving
+    ]
+    oldest = tuple(key for _, key in sorted(idle)[:surplus])
+    # Enough idle ones or none: evicting some without gaining a place would only cost their next users a load.
+    if len(oldest) < surplus:
+        return Room(free=False, refused=not leaving)
+    return Room(free=False, evict=oldest)

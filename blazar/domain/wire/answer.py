@@ -1,0 +1,71 @@
+"""A child's buffered reply → one neutral record, by the same rules as the stream reader."""
+
+from typing import NamedTuple
+
+from blazar.domain import teaching
+from blazar.domain.wire.child import failed_of, finish_of, usage_of
+from blazar.domain.wire.chunk import Decode
+from blazar.domain.wire.delta import Delta, Failed, Finish, Reasoning, Text, ToolFragment, Usage
+from blazar.domain.wire.tools import Call, CallGatherer, CallTracker
+
+
+class Answer(NamedTuple):
+    """A whole answer."""
+
+    text: str
+    reasoning: str
+    calls: tuple[Call, ...]
+    finish: Finish
+    usage: Usage
+
+
+def answer_of(raw: bytes, decode: Decode, model: str) -> Answer | Failed:
+    """Read a reply of `/v1/chat/completions` or `/v1/completions`.
+
+    An empty `choices` with an error beside it is a failure with the engine's own words, however good its status was.
+    """
+    try:
+        reply = decode(raw)
+    except ValueError:
+        return Failed(502, teaching.child_garbled(model))
+    if reply.error is not None:
+        return failed_of(reply.error, model)
+    if not reply.choices:
+        return Failed(502, teaching.child_gave_no_reason(model))
+    choice = reply.choices[0]
+    said = choice.message or choice.delta
+    gatherer = CallGatherer()
+    for fragment in CallTracker().take((said.tool_calls if said else None) or (), last=True):
+        gatherer.add(fragment)
+    calls = gatherer.calls()
+    stop = (reply.verbose.stopping_word if reply.verbose else None) or ""
+    return Answer(
+        text=(said.content if said else choice.text) or "",
+        reasoning=(said.reasoning_content if said else None) or "",
+        calls=calls,
+        finish=finish_of(choice.finish_reason, stop, calls=len(calls)),
+        usage=usage_of(reply.usage, reply.timings) or Usage(0, 0),
+    )
+
+
+def collect(deltas: list[Delta]) -> Answer | Failed:
+    """The same record out of a stream, for callers that streamed from the child and answer in one piece."""
+    gatherer = CallGatherer()
+    text: list[str] = []
+    reasoning: list[str] = []
+    finish, usage = Finish("stop"), Usage(0, 0)
+    for delta in deltas:
+        match delta:
+            case Failed():
+                return delta
+            case Text(piece):
+                text.append(piece)
+            case Reasoning(piece):
+                reasoning.append(piece)
+            case ToolFragment():
+                gatherer.add(delta)
+            case Finish():
+                finish = delta
+            case Usage():
+                usage = delta
+    return Answer("".join(text), "".join(reasoning), gatherer.calls(), finish, usage)

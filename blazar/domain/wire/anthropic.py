@@ -1,0 +1,194 @@
+"""Anthropic messages: requests into the child's words, whole answers back."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from blazar.domain import teaching
+from blazar.domain.errors import Malformed
+from blazar.domain.wire.answer import Answer
+from blazar.domain.wire.anthropic_blocks import messages_of, system_messages
+from blazar.domain.wire.delta import Finish, Usage
+from blazar.domain.wire.normalise import check_messages, drop_nulls, merge_system, narrow_tool_choice, repair_history
+from blazar.domain.wire.reasoning import EFFORTS, ask_to_think
+from blazar.domain.wire.request import CHAT, ChildRequest, ignored, want_bool, want_list, want_object, with_stream
+from blazar.domain.wire.structured import forced_tool, json_schema_format
+from blazar.domain.wire.tools import arguments_object
+from blazar.domain.wire.turn import Turn
+
+SIGNATURE: Final = b"YmxhemFy"
+"""Clients return a thinking block with its signature and some drop one without; nothing here checks it."""
+
+_STOP_REASONS = {"length": "max_tokens", "tool_calls": "tool_use", "content_filter": "refusal"}
+_SAMPLING = ("temperature", "top_p", "top_k")
+# Read, or of no consequence to one local answer: billing, tracing, caching (`cache_control` lies inside blocks).
+_READ = frozenset(
+    {"model", "messages", "system", "max_tokens", "stream", "tools", "tool_choice", "thinking", "stop_sequences"}
+    | {"metadata", "service_tier", "output_config", "output_format", "inference_geo", "keep_alive", *_SAMPLING}
+)
+_TOOL_CHOICES = {"auto": "auto", "any": "required", "none": "none"}
+
+
+def messages_request(body: Mapping[str, Any], child_model: str) -> ChildRequest:
+    """Read `/v1/messages`."""
+    if body.get("max_tokens") is None:
+        raise Malformed(teaching.field_missing("max_tokens"), "max_tokens")
+    limit = body["max_tokens"]
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+        raise Malformed(teaching.field_wrong("max_tokens", "a whole number above 0"), "max_tokens")
+    return _request(body, child_model, {"max_tokens": limit})
+
+
+def counting_request(body: Mapping[str, Any], child_model: str) -> ChildRequest:
+    """Read `/v1/messages/count_tokens`: the same prompt to the letter, so that the counts agree (C3)."""
+    return _request(body, child_model, {})
+
+
+def _request(body: Mapping[str, Any], child_model: str, limits: dict[str, Any]) -> ChildRequest:
+    warnings = [ignored(field) for field, value in body.items() if field not in _READ and value is not None]
+    if body.get("messages") is None:
+        raise Malformed(teaching.field_missing("messages"), "messages")
+    messages = system_messages(body.get("system"))
+    for at, message in enumerate(check_messages(body["messages"])):
+        messages.extend(messages_of(message, f"messages[{at}]", warnings))
+    out: dict[str, Any] = {"model": child_model, "messages": merge_system(repair_history(messages)), **limits}
+    out.update((field, body[field]) for field in _SAMPLING if body.get(field) is not None)
+    _apply_stops(body, out)
+    _apply_tools(body, out, warnings)
+    _apply_output(body, out)
+    thinking = _apply_thinking(body, out)
+    drop_nulls(out)
+    stream = want_bool(body, "stream", default=False)
+    return ChildRequest(
+        path=CHAT,
+        body=with_stream(out, stream=stream),
+        stream=stream,
+        warnings=tuple(dict.fromkeys(warnings)),
+        thinking=thinking,
+        keep_alive=body.get("keep_alive"),
+    )
+
+
+def _apply_stops(body: Mapping[str, Any], out: dict[str, Any]) -> None:
+    stops = want_list(body, "stop_sequences")
+    if not all(isinstance(stop, str) and stop for stop in stops):
+        raise Malformed(teaching.field_wrong("stop_sequences", "a list of strings"), "stop_sequences")
+    if stops:
+        out["stop"] = stops
+        # Which sequence ended the answer stands only in the engine's verbose block, on its last event.
+        out["verbose"] = True
+
+
+def _apply_tools(body: Mapping[str, Any], out: dict[str, Any], warnings: list[str]) -> None:
+    tools: list[dict[str, Any]] = []
+    for at, tool in enumerate(want_list(body, "tools")):
+        where = f"tools[{at}]"
+        if want_object(tool, where).get("type") not in (None, "custom"):
+            warnings.append(ignored(where))  # tools that Anthropic's own servers run
+        else:
+            tools.append(_tool(tool, where))
+    if tools:
+        out["tools"] = tools
+    if body.get("tool_choice") is not None:
+        _apply_tool_choice(want_object(body["tool_choice"], "tool_choice"), out)
+
+
+def _tool(tool: dict[str, Any], where: str) -> dict[str, Any]:
+    name = tool.get("name")
+    if not isinstance(name, str) or not name:
+        raise Malformed(teaching.field_missing(f"{where}.name"), f"{where}.name")
+    schema = tool.get("input_schema") if tool.get("input_schema") is not None else {"type": "object"}
+    function = {"name": name, "parameters": want_object(schema, f"{where}.input_schema")}
+    if isinstance(tool.get("description"), str):
+        function["description"] = tool["description"]
+    return {"type": "function", "function": function}
+
+
+def _apply_tool_choice(choice: dict[str, Any], out: dict[str, Any]) -> None:
+    kind = choice.get("type")
+    if kind == "tool":
+        if not isinstance(choice.get("name"), str) or not choice["name"]:
+            raise Malformed(teaching.forced_tool_needs_name(), "tool_choice")
+        out["tool_choice"] = forced_tool(choice["name"])
+        narrow_tool_choice(out)
+    elif kind not in _TOOL_CHOICES:
+        raise Malformed(teaching.field_wrong("tool_choice.type", '"auto", "any", "tool" or "none"'), "tool_choice")
+    elif out.get("tools"):
+        out["tool_choice"] = _TOOL_CHOICES[kind]
+    if choice.get("disable_parallel_tool_use") is True and out.get("tools"):
+        out["parallel_tool_calls"] = False
+
+
+def _apply_output(body: Mapping[str, Any], out: dict[str, Any]) -> None:
+    """Structured output as newer clients ask for it; with tools the tools win, as in every dialect (E9)."""
+    config = want_object(body.get("output_config") or {}, "output_config")
+    wanted = config.get("format") or body.get("output_format")
+    if wanted is None or out.get("tools"):
+        return
+    schema = wanted.get("schema") if isinstance(wanted, dict) else None
+    if not isinstance(schema, dict):
+        raise Malformed(teaching.field_wrong("output_config.format", "a json_schema format"), "output_config")
+    out["response_format"] = json_schema_format(schema, "output")
+
+
+def _apply_thinking(body: Mapping[str, Any], out: dict[str, Any]) -> bool:
+    """Absent means disabled (C7); whether the caller gets thinking blocks."""
+    wanted = want_object(body.get("thinking") or {"type": "disabled"}, "thinking")
+    kind, budget = wanted.get("type"), wanted.get("budget_tokens")
+    if kind not in ("enabled", "disabled", "adaptive"):
+        raise Malformed(teaching.field_wrong("thinking.type", '"enabled", "adaptive" or "disabled"'), "thinking")
+    config = body.get("output_config")
+    effort = config.get("effort") if isinstance(config, dict) else None
+    limit = budget if isinstance(budget, int) and not isinstance(budget, bool) and budget > 0 else None
+    ask_to_think(out, kind != "disabled", effort if effort in EFFORTS else None, limit)
+    return bool(kind != "disabled")
+
+
+def reply(turn: Turn, answer: Answer) -> dict[str, Any]:
+    """A buffered message. Only tool_use blocks have an `input` (C6)."""
+    content: list[dict[str, Any]] = []
+    if answer.reasoning and turn.thinking:
+        content.append({"type": "thinking", "thinking": answer.reasoning, "signature": SIGNATURE.decode()})
+    if answer.text:
+        content.append({"type": "text", "text": answer.text})
+    content.extend(
+        {
+            "type": "tool_use",
+            "id": call.id or turn.call_id(number),
+            "name": call.name,
+            "input": arguments_object(call.arguments),
+        }
+        for number, call in enumerate(answer.calls)
+    )
+    reason, stop = stop_of(answer.finish)
+    return {
+        "id": f"msg_{turn.id}",
+        "type": "message",
+        "role": "assistant",
+        "model": turn.model,
+        "content": content,
+        "stop_reason": reason,
+        "stop_sequence": stop,
+        "usage": usage_counts(answer.usage),
+    }
+
+
+def stop_of(finish: Finish) -> tuple[str, str | None]:
+    """(stop_reason, stop_sequence)."""
+    if finish.reason == "stop" and finish.stop:
+        return "stop_sequence", finish.stop
+    return _STOP_REASONS.get(finish.reason, "end_turn"), None
+
+
+def usage_counts(usage: Usage) -> dict[str, int]:
+    """Token counts. The whole prompt is `input_tokens`, cached or not, so that it equals what count_tokens said (C3)."""
+    return {
+        "input_tokens": usage.prompt,
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": 0,
+        "output_tokens": usage.completion,
+    }
+
+
+def count_reply(tokens: int) -> dict[str, int]:
+    """The answer of count_tokens."""
+    return {"input_tokens": tokens}

@@ -1,0 +1,172 @@
+"""The one reader of child streams: bytes → deltas. Decides what a stream said and whether it was whole.
+
+Success is what the child said it was: a finish reason or `[DONE]`. A stream that merely stops, a frame that cannot be
+read and an error frame all end in `Failed`, never in a shorter answer that looks complete (case D9).
+"""
+
+from typing import Any
+
+from blazar.domain import teaching
+from blazar.domain.wire.chunk import Choice, Counts, Decode, Said, Timings
+from blazar.domain.wire.delta import Delta, Failed, Finish, Reasoning, Text, Usage
+from blazar.domain.wire.reasoning import ThinkSplitter
+from blazar.domain.wire.sse import DONE_PAYLOAD, EventSplitter
+from blazar.domain.wire.tools import CallTracker
+
+
+class ChildReader:
+    """Reads `/v1/chat/completions` and `/v1/completions` streams of one choice."""
+
+    __slots__ = (
+        "_calls",
+        "_counts",
+        "_decode",
+        "_events",
+        "_model",
+        "_reason",
+        "_splitter",
+        "_stop",
+        "_timings",
+        "done",
+        "failed",
+        "usage",
+    )
+
+    def __init__(self, decode: Decode, model: str, splitter: ThinkSplitter | None = None) -> None:
+        self._decode = decode
+        self._model = model
+        self._splitter = splitter
+        self._events = EventSplitter()
+        self._calls = CallTracker()
+        self._reason: str | None = None
+        self._stop = ""
+        self._counts: Counts | None = None
+        self._timings: Timings | None = None
+        self.usage: Usage | None = None
+        self.failed: Failed | None = None
+        self.done = False
+        """Nothing follows: the stream was whole, or it failed."""
+
+    def feed(self, data: bytes) -> list[Delta]:
+        """What `data` completes, in the child's order."""
+        out: list[Delta] = []
+        if self.done:
+            return out
+        for payload in self._events.feed(data):
+            if self._on_payload(payload, out):
+                return out
+        if self._events.overflowed:
+            self._fail(Failed(502, teaching.child_event_too_long(self._model)), out)
+        return out
+
+    def flush(self) -> list[Delta]:
+        """The end of the child's body."""
+        out: list[Delta] = []
+        if self.done:
+            return out
+        for payload in self._events.flush():
+            if self._on_payload(payload, out):
+                return out
+        if self._reason is not None:
+            self._close(out)
+        else:
+            self._fail(Failed(502, teaching.child_cut_stream(self._model)), out)
+        return out
+
+    def _on_payload(self, payload: bytes, out: list[Delta]) -> bool:
+        """Read one event; whether it was the last."""
+        if payload == DONE_PAYLOAD:
+            return self._close(out)
+        try:
+            chunk = self._decode(payload)
+        except ValueError:
+            return self._fail(Failed(502, teaching.child_garbled(self._model)), out)
+        if chunk.error is not None:
+            return self._fail(failed_of(chunk.error, self._model), out)
+        if chunk.usage is not None:
+            self._counts = chunk.usage
+        if chunk.timings is not None:
+            self._timings = chunk.timings
+        if chunk.verbose is not None and chunk.verbose.stopping_word:
+            self._stop = chunk.verbose.stopping_word
+        if chunk.choices:
+            self._on_choice(chunk.choices[0], out)
+        return False
+
+    def _on_choice(self, choice: Choice, out: list[Delta]) -> None:
+        said = choice.delta or choice.message
+        if said is not None:
+            self._on_said(said, out, last=choice.finish_reason is not None)
+        elif choice.text:
+            self._on_text(choice.text, out)
+        if choice.finish_reason and self._reason is None:
+            self._reason = choice.finish_reason
+
+    def _on_said(self, said: Said, out: list[Delta], *, last: bool) -> None:
+        if said.reasoning_content:
+            out.append(Reasoning(said.reasoning_content))
+        if said.content:
+            self._on_text(said.content, out)
+        if said.tool_calls:
+            out.extend(self._calls.take(said.tool_calls, last=last))
+
+    def _on_text(self, text: str, out: list[Delta]) -> None:
+        if self._splitter is None:
+            out.append(Text(text))
+        else:
+            out.extend(self._splitter.feed(text))
+
+    def _close(self, out: list[Delta]) -> bool:
+        if self._splitter is not None:
+            out.extend(self._splitter.flush())
+        self.done = True
+        out.append(finish_of(self._reason, self._stop, calls=self._calls.count))
+        self.usage = usage_of(self._counts, self._timings)
+        if self.usage is not None:
+            out.append(self.usage)
+        return True
+
+    def _fail(self, failed: Failed, out: list[Delta]) -> bool:
+        self.done = True
+        self.failed = failed
+        self.usage = usage_of(self._counts, self._timings)
+        out.append(failed)
+        return True
+
+
+def finish_of(reason: str | None, stop: str, *, calls: int) -> Finish:
+    """Why it ended. An answer of tool calls says so even where the engine only said `stop`; `length` stays (case A6)."""
+    if calls and reason in (None, "stop", "function_call"):
+        return Finish("tool_calls")
+    return Finish(reason or "stop", stop)
+
+
+def usage_of(counts: Counts | None, timings: Timings | None) -> Usage | None:
+    """Token counts. `prompt_n` leaves out what the cache held, so the prompt is `prompt_n + cache_n` (case B12)."""
+    if counts is None and timings is None:
+        return None
+    details = counts.prompt_tokens_details if counts is not None else None
+    prompt = (counts.prompt_tokens or 0) if counts is not None else 0
+    completion = (counts.completion_tokens or 0) if counts is not None else 0
+    cached = (details.cached_tokens or 0) if details is not None else 0
+    if timings is None:
+        return Usage(prompt, completion, cached)
+    return Usage(
+        max(prompt, timings.prompt_n + timings.cache_n),
+        completion or timings.predicted_n,
+        max(cached, timings.cache_n),
+        timings.prompt_ms,
+        timings.predicted_ms,
+    )
+
+
+def failed_of(error: Any, model: str) -> Failed:
+    """A child's error object or text. Its status if it names a sensible one, else 502: it failed to answer (D10)."""
+    status = 502
+    text = error
+    if isinstance(error, dict):
+        code = error.get("code")
+        if isinstance(code, int) and 400 <= code <= 599:
+            status = code
+        text = error.get("message")
+    return Failed(status, text if isinstance(text, str) and text else teaching.child_gave_no_reason(model))

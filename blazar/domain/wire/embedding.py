@@ -1,0 +1,64 @@
+"""Vectors out of a child's `/v1/embeddings` reply, checked: as many as were asked for, in order, none empty, all finite."""
+
+import base64
+import struct
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
+
+from blazar.domain import teaching
+from blazar.domain.errors import EngineSaid
+from blazar.domain.wire.stamps import nanoseconds
+from blazar.domain.wire.turn import LOAD_WORTH_TELLING_NS, Turn
+
+
+def vectors(child: Mapping[str, Any], count: int, model: str) -> list[list[float]]:
+    """The vectors by index (M3). Anything short of that is the engine's failure, never an empty vector (B4, M4)."""
+    rows = child.get("data")
+    if not isinstance(rows, list) or len(rows) != count:
+        raise _unusable(model, f"{len(rows) if isinstance(rows, list) else 0} vectors for {count} inputs")
+    found: dict[int, list[float]] = {}
+    for at, row in enumerate(rows):
+        vector = row.get("embedding") if isinstance(row, dict) else None
+        if not isinstance(vector, list) or not vector:
+            raise _unusable(model, "an empty vector")
+        if not all(isinstance(number, int | float) and isfinite(number) for number in vector):
+            raise _unusable(model, "a vector with something that is not a finite number")
+        index = row.get("index")
+        found[index if isinstance(index, int) else at] = vector
+    if sorted(found) != list(range(count)):
+        raise _unusable(model, "vectors with wrong numbers")
+    return [found[at] for at in range(count)]
+
+
+def as_base64(vector: list[float]) -> str:
+    """Little-endian float32 in base64, as OpenAI's SDKs ask for by default (M1)."""
+    return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
+
+
+def prompt_tokens(child: Mapping[str, Any]) -> int:
+    """How many tokens the inputs had."""
+    usage = child.get("usage")
+    tokens = usage.get("prompt_tokens") if isinstance(usage, dict) else None
+    return tokens if isinstance(tokens, int) else 0
+
+
+def embed_reply(child: Mapping[str, Any], count: int, turn: Turn, elapsed: float) -> dict[str, Any]:
+    """The answer of `/api/embed`."""
+    load = {"load_duration": turn.load_ns} if turn.load_ns > LOAD_WORTH_TELLING_NS else {}
+    return {
+        "model": turn.model,
+        "embeddings": vectors(child, count, turn.model),
+        "total_duration": nanoseconds(elapsed),
+        **load,
+        "prompt_eval_count": prompt_tokens(child),
+    }
+
+
+def legacy_embed_reply(child: Mapping[str, Any], model: str) -> dict[str, Any]:
+    """The answer of `/api/embeddings`."""
+    return {"embedding": vectors(child, 1, model)[0]}
+
+
+def _unusable(model: str, why: str) -> EngineSaid:
+    return EngineSaid(502, teaching.embedding_unusable(model, why))

@@ -1,0 +1,155 @@
+"""What every dialect's request must look like before a child sees it. Plain dicts in and out, nothing invented.
+
+Stock engines are stricter than the APIs they imitate: chat templates want one system message and want it first
+(cases C1, C16), llama-server answers 500 to null where it wants a string (A13, A16, A17) and takes a named tool_choice
+for "auto" without a word (A19).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from blazar.domain import teaching
+from blazar.domain.errors import Malformed
+from blazar.domain.wire.quoting import dump
+
+Message = dict[str, Any]
+SYSTEM_ROLES = frozenset({"system", "developer"})
+
+
+def merge_system(messages: list[Message]) -> list[Message]:
+    """One system message, at the front, with every system and developer text in the order they came.
+
+    The same list when it is that way already.
+    """
+    system = [m for m in messages if m.get("role") in SYSTEM_ROLES]
+    if not system or (len(system) == 1 and system[0] is messages[0] and system[0]["role"] == "system"):
+        return messages
+    texts = [text for m in system if (text := text_of(m.get("content")))]
+    rest = [m for m in messages if m.get("role") not in SYSTEM_ROLES]
+    return [{**system[0], "role": "system", "content": "\n\n".join(texts)}, *rest]
+
+
+def text_of(content: Any) -> str:
+    """The text of a message's content: a string is opaque (A18), of parts their texts."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    texts = [part.get("text") for part in content if isinstance(part, dict)]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def repair_history(messages: list[Message]) -> list[Message]:
+    """Tool calls with ids, their answers with the same ids, arguments as JSON text (A17, B16).
+
+    Missing ids are made up pairwise: the n-th answer without one goes to the n-th call without an answer, a named one
+    (ollama's `tool_name`) to the first open call of that name.
+    """
+    repaired: list[Message] = []
+    open_calls: list[tuple[str, str]] = []
+    for at, message in enumerate(messages):
+        calls = message.get("tool_calls")
+        if message.get("role") == "assistant" and isinstance(calls, list) and calls:
+            whole = [_whole_call(call, f"call_{at}_{number}") for number, call in enumerate(calls)]
+            open_calls = [(call["id"], call["function"]["name"]) for call in whole]
+            repaired.append(message if whole == calls else {**message, "tool_calls": whole})
+        elif message.get("role") == "tool":
+            repaired.append(_answered(message, open_calls))
+        else:
+            repaired.append(message)
+    return messages if all(new is old for new, old in zip(repaired, messages, strict=True)) else repaired
+
+
+def _whole_call(call: Any, call_id: str) -> dict[str, Any]:
+    function = call.get("function") if isinstance(call, dict) else None
+    name = function.get("name") if isinstance(function, dict) else None
+    if not isinstance(function, dict) or not isinstance(name, str) or not name:
+        raise Malformed(teaching.field_wrong("tool_calls", "a list of function calls, each with a name"), "messages")
+    arguments = function.get("arguments")
+    if not isinstance(arguments, str):
+        arguments = "{}" if arguments is None else dump(arguments).decode()
+    # Ollama numbers calls inside the function; an engine's template would print the number as an argument.
+    kept = {key: value for key, value in function.items() if key != "index"}
+    return {
+        **call,
+        "id": call.get("id") or call_id,
+        "type": call.get("type") or "function",
+        "function": {**kept, "arguments": arguments},
+    }
+
+
+def _answered(message: Message, open_calls: list[tuple[str, str]]) -> Message:
+    call_id, name = message.get("tool_call_id"), message.get("tool_name") or message.get("name")
+    at = 0
+    for number, (open_id, open_name) in enumerate(open_calls):
+        if open_id == call_id if call_id else open_name == name:
+            at = number
+            break
+    taken = open_calls.pop(at) if open_calls and (not call_id or open_calls[at][0] == call_id) else None
+    if call_id and message.get("content") is not None and "tool_name" not in message:
+        return message
+    kept = {key: value for key, value in message.items() if key != "tool_name"}
+    return {
+        **kept,
+        "tool_call_id": call_id or (taken[0] if taken else "call_0_0"),
+        "content": "" if message.get("content") is None else message["content"],
+    }
+
+
+def drop_nulls(body: dict[str, Any]) -> None:
+    """JSON null means absent for every optional field (A13), in the body, its tools (A16) and its messages.
+
+    A message's `content` keeps its null: beside tool calls it is the documented value.
+    """
+    _prune(body)
+    for tool in _dicts(body.get("tools")):
+        _prune(tool)
+        if isinstance(tool.get("function"), dict):
+            _prune(tool["function"])
+    if isinstance(body.get("stream_options"), dict):
+        _prune(body["stream_options"])
+    for message in _dicts(body.get("messages")):
+        _prune(message, keep="content")
+
+
+def narrow_tool_choice(body: dict[str, Any]) -> None:
+    """A named tool_choice as the one tool that may be called, and `required` (A19).
+
+    llama-server reads only strings there and takes an object for "auto", so the wish would be lost in silence.
+    """
+    choice = body.get("tool_choice")
+    if not isinstance(choice, dict):
+        return
+    function = choice.get("function")
+    name = function.get("name") if isinstance(function, dict) else choice.get("name")
+    if not isinstance(name, str) or not name:
+        raise Malformed(teaching.forced_tool_needs_name(), "tool_choice")
+    named = [tool for tool in _dicts(body.get("tools")) if _tool_name(tool) == name]
+    if not named:
+        raise Malformed(teaching.unknown_tool(name[:80]), "tool_choice")
+    body["tools"] = named[:1]
+    body["tool_choice"] = "required"
+
+
+def check_messages(messages: Any) -> list[Message]:
+    """Messages are a list of objects with a role each; the first that is not is named by its place."""
+    if not isinstance(messages, list):
+        raise Malformed(teaching.field_wrong("messages", "a list"), "messages")
+    for at, message in enumerate(messages):
+        if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+            raise Malformed(teaching.field_wrong(f"messages[{at}]", "an object with a role"), f"messages[{at}]")
+    return messages
+
+
+def _tool_name(tool: dict[str, Any]) -> Any:
+    function = tool.get("function")
+    return function.get("name") if isinstance(function, dict) else None
+
+
+def _dicts(value: Any) -> Sequence[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else ()
+
+
+def _prune(value: dict[str, Any], keep: str = "") -> None:
+    for key in [key for key, item in value.items() if item is None and key != keep]:
+        del value[key]

@@ -1,0 +1,288 @@
+"""ollama's `/api/chat`, `/api/generate`, `/api/embed`: requests into the child's words, whole answers back.
+
+A field that has no effect is named in a warning, never dropped in silence; one that is malformed is refused by its name.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from blazar.domain import teaching
+from blazar.domain.errors import Malformed
+from blazar.domain.wire.answer import Answer
+from blazar.domain.wire.delta import Finish, Usage
+from blazar.domain.wire.normalise import check_messages, drop_nulls, merge_system, repair_history
+from blazar.domain.wire.reasoning import ask_to_think, read_think
+from blazar.domain.wire.request import (
+    CHAT,
+    COMPLETIONS,
+    ChildRequest,
+    ignored,
+    want_bool,
+    want_list,
+    want_object,
+    want_text,
+    with_stream,
+)
+from blazar.domain.wire.stamps import nanoseconds, rfc3339
+from blazar.domain.wire.structured import response_format_from, schema_of
+from blazar.domain.wire.tools import Call, arguments_object
+from blazar.domain.wire.turn import LOAD_WORTH_TELLING_NS, Shape, Turn
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _stops(value: Any) -> bool:
+    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(item, str) for item in value))
+
+
+class _Option(NamedTuple):
+    child: str
+    want: str
+    fits: Callable[[Any], bool]
+
+
+# ollama option → what llama-server calls it. Anything else is about loading, which configuration decides: a warning.
+OPTIONS: Final[dict[str, _Option]] = {
+    "num_predict": _Option("max_tokens", "a whole number", _whole),
+    "num_keep": _Option("n_keep", "a whole number", _whole),
+    "seed": _Option("seed", "a whole number", _whole),
+    "stop": _Option("stop", "a string or a list of strings", _stops),
+    "temperature": _Option("temperature", "a number", _number),
+    "top_k": _Option("top_k", "a whole number", _whole),
+    "top_p": _Option("top_p", "a number", _number),
+    "min_p": _Option("min_p", "a number", _number),
+    "typical_p": _Option("typical_p", "a number", _number),
+    "repeat_last_n": _Option("repeat_last_n", "a whole number", _whole),
+    "repeat_penalty": _Option("repeat_penalty", "a number", _number),
+    "presence_penalty": _Option("presence_penalty", "a number", _number),
+    "frequency_penalty": _Option("frequency_penalty", "a number", _number),
+    "mirostat": _Option("mirostat", "a whole number", _whole),
+    "mirostat_tau": _Option("mirostat_tau", "a number", _number),
+    "mirostat_eta": _Option("mirostat_eta", "a number", _number),
+}
+_READ = frozenset({"model", "stream", "format", "options", "keep_alive", "think"})
+_READ_CHAT = _READ | {"messages", "tools"}
+_READ_GENERATE = _READ | {"prompt", "system", "images", "raw", "suffix", "context"}
+_EMBED_READ = frozenset({"model", "input", "prompt", "options", "keep_alive", "truncate", "dimensions"})
+# How base64 of each image format begins. Ollama sends bare base64, an engine wants to know what it is.
+_IMAGE_HEADS = {
+    "iVBOR": "image/png",
+    "/9j/": "image/jpeg",
+    "R0lG": "image/gif",
+    "UklG": "image/webp",
+    "Qk": "image/bmp",
+}
+
+
+def chat_request(body: Mapping[str, Any], child_model: str) -> ChildRequest:
+    """Read `/api/chat`. No messages: only load the model."""
+    given = check_messages(want_list(body, "messages"))
+    out: dict[str, Any] = {
+        "model": child_model,
+        "messages": merge_system(repair_history([_message(message, at) for at, message in enumerate(given)])),
+    }
+    tools = want_list(body, "tools")
+    if tools:
+        out["tools"] = tools
+    drop_nulls(out)
+    return _finished(body, out, Shape.CHAT, load_only=not given)
+
+
+def generate_request(body: Mapping[str, Any], child_model: str) -> ChildRequest:
+    """Read `/api/generate`: a turn through the model's own template, or with `raw` the prompt as it is.
+
+    An empty prompt only loads the model.
+    """
+    prompt, system = want_text(body, "prompt"), want_text(body, "system")
+    if want_text(body, "suffix"):
+        raise Malformed(teaching.field_unsupported("suffix", teaching.suffix_unsupported()), "suffix")
+    if want_list(body, "context"):
+        raise Malformed(teaching.field_unsupported("context", teaching.context_unsupported()), "context")
+    images = want_list(body, "images")
+    raw = want_bool(body, "raw", default=False)
+    if raw and images:
+        raise Malformed(teaching.field_unsupported("images", teaching.images_not_raw()), "images")
+    out: dict[str, Any] = {"model": child_model}
+    if raw:
+        out["prompt"] = prompt
+    else:
+        user = {"role": "user", "content": _with_images(prompt, images, "images")}
+        out["messages"] = [{"role": "system", "content": system}, user] if system else [user]
+    request = _finished(body, out, Shape.GENERATE, load_only=not prompt and not images)
+    return request._replace(warnings=(*request.warnings, ignored("system"))) if raw and system else request
+
+
+def _finished(body: Mapping[str, Any], out: dict[str, Any], shape: Shape, *, load_only: bool) -> ChildRequest:
+    """What both routes share: options, format, thinking, streaming."""
+    read = _READ_CHAT if shape is Shape.CHAT else _READ_GENERATE
+    warnings = [ignored(field) for field, value in body.items() if field not in read and value not in (None, "", [])]
+    num_ctx = _apply_options(body, out, warnings)
+    _apply_format(body, out, warnings)
+    think, effort = read_think(body.get("think"))
+    if "messages" in out:
+        ask_to_think(out, think, effort)
+    # Prompt caching is the engine's and has nothing to do with context shifting (B15).
+    out["cache_prompt"] = True
+    stream = want_bool(body, "stream", default=True)
+    return ChildRequest(
+        path=CHAT if "messages" in out else COMPLETIONS,
+        body=with_stream(out, stream=stream),
+        stream=stream,
+        warnings=tuple(warnings),
+        thinking=think is not False,
+        keep_alive=body.get("keep_alive"),
+        num_ctx=num_ctx,
+        load_only=load_only,
+        shape=shape,
+    )
+
+
+def _apply_options(body: Mapping[str, Any], out: dict[str, Any], warnings: list[str]) -> int | None:
+    """Write the options into the child's body; the window that was asked for, if any."""
+    options = want_object(body.get("options") or {}, "options")
+    num_ctx: int | None = None
+    for name, value in options.items():
+        if value is None:
+            continue
+        field = f"options.{name}"
+        if name == "num_ctx":
+            if not _whole(value) or value < 1:
+                raise Malformed(teaching.field_wrong(field, "a whole number above 0"), field)
+            num_ctx = value
+            continue
+        option = OPTIONS.get(name)
+        if option is None:
+            warnings.append(ignored(field))
+            continue
+        if not option.fits(value):
+            raise Malformed(teaching.field_wrong(field, option.want), field)
+        # num_predict -1 and -2 mean "no limit": the child's own default.
+        if name != "num_predict" or value >= 0:
+            out[option.child] = value
+    return num_ctx
+
+
+def _apply_format(body: Mapping[str, Any], out: dict[str, Any], warnings: list[str]) -> None:
+    wanted = response_format_from(body.get("format"))
+    if wanted is None:
+        return
+    if out.get("tools"):
+        # ODD: a grammar for the whole answer forbids every tool call, so the tools win for this turn (E9).
+        warnings.append(ignored("format"))
+    elif "messages" in out:
+        out["response_format"] = wanted
+    else:
+        out["json_schema"] = schema_of(wanted) or {"type": "object"}
+
+
+def _message(message: dict[str, Any], at: int) -> dict[str, Any]:
+    """One message of ollama's as OpenAI's; ids and argument text come with the shared repair."""
+    where = f"messages[{at}]"
+    text = want_text(message, "content", f"{where}.content")
+    images = message.get("images")
+    if images is not None and not isinstance(images, list):
+        raise Malformed(teaching.field_wrong(f"{where}.images", "a list"), f"{where}.images")
+    kept = {key: value for key, value in message.items() if key not in ("images", "thinking")}
+    out = {**kept, "content": _with_images(text, images or [], f"{where}.images")}
+    if message.get("thinking"):
+        out["reasoning_content"] = want_text(message, "thinking", f"{where}.thinking")
+    return out
+
+
+def _with_images(text: str, images: list[Any], field: str) -> str | list[dict[str, Any]]:
+    if not images:
+        return text
+    parts: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
+    for image in images:
+        if not isinstance(image, str) or not image:
+            raise Malformed(teaching.field_wrong(field, "a list of base64 strings"), field)
+        kind = next((mime for head, mime in _IMAGE_HEADS.items() if image.startswith(head)), "image/png")
+        url = image if image.startswith("data:") else f"data:{kind};base64,{image}"
+        parts.append({"type": "image_url", "image_url": {"url": url}})
+    return parts
+
+
+def load_reply(shape: Shape, turn: Turn, reason: str) -> dict[str, Any]:
+    """The answer to an empty request: `reason` is "load" or "unload"."""
+    return {
+        "model": turn.model,
+        "created_at": rfc3339(turn.wall),
+        **_said(shape, Answer("", "", (), Finish("stop"), Usage(0, 0)), turn),
+        "done": True,
+        "done_reason": reason,
+    }
+
+
+def reply(shape: Shape, turn: Turn, answer: Answer, elapsed: float) -> dict[str, Any]:
+    """A buffered answer, `elapsed` seconds after the request began."""
+    return {
+        "model": turn.model,
+        "created_at": rfc3339(turn.wall + elapsed),
+        **_said(shape, answer, turn),
+        "done": True,
+        **closing_facts(turn, answer.finish, answer.usage, (0.0, elapsed)),
+    }
+
+
+def _said(shape: Shape, answer: Answer, turn: Turn) -> dict[str, Any]:
+    thinking = {"thinking": answer.reasoning} if answer.reasoning and turn.thinking else {}
+    if shape is Shape.GENERATE:
+        return {"response": answer.text, **thinking}
+    message: dict[str, Any] = {"role": "assistant", "content": answer.text, **thinking}
+    if answer.calls:
+        message["tool_calls"] = [tool_call(call, number, turn) for number, call in enumerate(answer.calls)]
+    return {"message": message}
+
+
+def tool_call(call: Call, number: int, turn: Turn) -> dict[str, Any]:
+    """A whole call with its arguments as an object (B16)."""
+    function = {"index": number, "name": call.name, "arguments": arguments_object(call.arguments)}
+    return {"id": call.id or turn.call_id(number), "function": function}
+
+
+def closing_facts(turn: Turn, finish: Finish, usage: Usage, clock: tuple[float, float]) -> dict[str, Any]:
+    """What the last line says. `clock`: seconds until the first piece and until now, for engines that time nothing."""
+    first, now = clock
+    prompt_ns, predicted_ns = round(usage.prompt_ms * 1e6), round(usage.predicted_ms * 1e6)
+    load = {"load_duration": turn.load_ns} if turn.load_ns > LOAD_WORTH_TELLING_NS else {}
+    return {
+        "done_reason": "length" if finish.reason == "length" else "stop",
+        "total_duration": nanoseconds(now),
+        **load,
+        "prompt_eval_count": usage.prompt,
+        "prompt_eval_duration": prompt_ns or max(0, nanoseconds(first) - turn.load_ns),
+        "eval_count": usage.completion,
+        "eval_duration": predicted_ns or nanoseconds(now - first),
+    }
+
+
+def embed_request(body: Mapping[str, Any], child_model: str) -> dict[str, Any]:
+    """Read `/api/embed`; `input` is a string or a list of them, and `dimensions` is refused rather than ignored (M8)."""
+    if body.get("dimensions"):
+        raise Malformed(teaching.field_unsupported("dimensions", teaching.dimensions_unsupported()), "dimensions")
+    given = body.get("input") if body.get("input") is not None else body.get("prompt")
+    texts = [given] if isinstance(given, str) else given
+    if texts is None or texts == []:
+        raise Malformed(teaching.field_missing("input"), "input")
+    if not isinstance(texts, list) or not all(isinstance(text, str) and text for text in texts):
+        raise Malformed(teaching.field_wrong("input", "a text or a list of texts, none of them empty"), "input")
+    return {"model": child_model, "input": texts, "encoding_format": "float"}
+
+
+def legacy_embed_request(body: Mapping[str, Any], child_model: str) -> dict[str, Any]:
+    """Read `/api/embeddings`: `prompt`, or `input` as newer clients call it (B4: never an empty vector)."""
+    text = want_text(body, "prompt") or want_text(body, "input")
+    if not text:
+        raise Malformed(teaching.field_missing("prompt"), "prompt")
+    return {"model": child_model, "input": [text], "encoding_format": "float"}
+
+
+def embed_warnings(body: Mapping[str, Any]) -> tuple[str, ...]:
+    """Fields of an embedding request that have no effect."""
+    return tuple(ignored(field) for field, value in body.items() if field not in _EMBED_READ and value is not None)

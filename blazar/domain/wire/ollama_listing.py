@@ -1,0 +1,98 @@
+"""What ollama clients list: `/api/tags`, `/api/ps`, `/api/show`, out of plain values. Sizes are bytes (B20)."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from blazar.domain.records import Model
+from blazar.domain.wire.stamps import FOREVER, rfc3339
+
+
+class Running(NamedTuple):
+    """A loaded model: bytes in all and on accelerators, when it will be unloaded (Unix time, None: stays), its window."""
+
+    model: Model
+    size: int
+    size_vram: int
+    expires_at: float | None
+    ctx: int
+
+
+class Shown(NamedTuple):
+    """What `/api/show` adds to the row: the file's own metadata, its template, and what the model can do."""
+
+    metadata: Mapping[str, Any]
+    template: str = ""
+    parameters: str = ""
+    capabilities: tuple[str, ...] = ("completion",)
+    license: str = ""
+
+
+def tags(models: Iterable[Model]) -> dict[str, Any]:
+    """All models; an empty list is a list (B17)."""
+    return {"models": [{**_named(model), **_listed(model)} for model in models]}
+
+
+def ps(running: Iterable[Running]) -> dict[str, Any]:
+    """The loaded ones."""
+    return {"models": [_loaded(entry) for entry in running]}
+
+
+def show(model: Model, facts: Shown) -> dict[str, Any]:
+    """One model in full. Vocabulary arrays stay out: they are megabytes, and ollama's client asks for them with `verbose`."""
+    shown: dict[str, Any] = {
+        "modelfile": f"FROM {model.files[0]}\n" if model.files else "",
+        "parameters": facts.parameters,
+        "template": facts.template,
+        "details": details(model),
+        "model_info": dict(facts.metadata),
+        "capabilities": list(facts.capabilities),
+        "modified_at": rfc3339(model.imported_at),
+    }
+    if facts.license:
+        shown["license"] = facts.license
+    return shown
+
+
+def details(model: Model) -> dict[str, Any]:
+    """The block that every listing carries."""
+    return {
+        "parent_model": "",
+        "format": "gguf" if model.weights == "gguf" else str(model.weights),
+        "family": model.arch,
+        "families": [model.arch],
+        "parameter_size": human_count(model.parameters),
+        "quantization_level": model.quant,
+    }
+
+
+def human_count(number: int) -> str:
+    """Parameters as model cards write them: 8.0B, 134.5M, 24K."""
+    for size, unit in ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "K")):
+        if number >= size:
+            return f"{number / size:.1f}{unit}" if unit != "K" else f"{number / size:.0f}K"
+    return str(number)
+
+
+def _named(model: Model) -> dict[str, Any]:
+    return {"name": model.name, "model": model.name}
+
+
+def _listed(model: Model) -> dict[str, Any]:
+    return {
+        "modified_at": rfc3339(model.imported_at),
+        "size": model.size,
+        "digest": model.digest,
+        "details": details(model),
+    }
+
+
+def _loaded(entry: Running) -> dict[str, Any]:
+    return {
+        **_named(entry.model),
+        "size": entry.size,
+        "digest": entry.model.digest,
+        "details": details(entry.model),
+        "expires_at": FOREVER if entry.expires_at is None else rfc3339(entry.expires_at),
+        "size_vram": entry.size_vram,
+        "context_length": entry.ctx,
+    }

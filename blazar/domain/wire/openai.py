@@ -1,0 +1,174 @@
+"""OpenAI requests and buffered replies: when bytes may pass as they are, and what is changed where they may not (D15).
+
+A scan of the bytes decides; only a request that a rule suspects is parsed. A suspicion that proves empty costs a parse,
+never a difference: `normalise` leaves what needs nothing.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, Protocol
+
+from blazar.domain import teaching
+from blazar.domain.errors import Malformed
+from blazar.domain.wire.normalise import (
+    check_messages,
+    drop_nulls,
+    merge_system,
+    narrow_tool_choice,
+    repair_history,
+)
+from blazar.domain.wire.quoting import quote
+
+_ARGUMENTS_OBJECT = re.compile(rb'"arguments"\s*:\s*[^\s"]')
+_CALL_ID = re.compile(rb'"id"\s*:\s*"[^"]')
+_CHOICE_OBJECT = re.compile(rb'"tool_choice"\s*:\s*\{')
+MODEL: Final = re.compile(rb'"model"\s*:\s*"((?:[^"\\]|\\.)*)"')
+"""The first `model` of a body or an event. Inside any string a quote stands escaped, so this never matches text."""
+
+
+class Peek(Protocol):
+    """What a partial decode of the request found."""
+
+    @property
+    def model(self) -> str: ...
+    @property
+    def stream(self) -> bool | None: ...
+    @property
+    def stream_options(self) -> Any: ...
+
+
+class Trigger(NamedTuple):
+    """One reason to touch a request: a scan that may suspect too much, and the change."""
+
+    name: str
+    why: str
+    suspects: Callable[[bytes], bool]
+    apply: Callable[[dict[str, Any]], None]
+
+
+def _has_system_out_of_place(raw: bytes) -> bool:
+    if b'"developer"' in raw:
+        return True
+    count = raw.count(b'"system"')
+    if count == 0:
+        return False
+    others = [at for role in (b'"user"', b'"assistant"') if (at := raw.find(role)) >= 0]
+    return count > 1 or (bool(others) and raw.find(b'"system"') > min(others))
+
+
+def _has_broken_history(raw: bytes) -> bool:
+    if b'"tool_calls"' not in raw and b'"tool"' not in raw:
+        return False
+    return (
+        raw.count(b'"tool"') > raw.count(b'"tool_call_id"')
+        or len(_CALL_ID.findall(raw)) < raw.count(b'"arguments"')
+        or _ARGUMENTS_OBJECT.search(raw) is not None
+    )
+
+
+def _merge(body: dict[str, Any]) -> None:
+    if "messages" in body:
+        body["messages"] = merge_system(body["messages"])
+
+
+def _repair(body: dict[str, Any]) -> None:
+    if "messages" in body:
+        body["messages"] = repair_history(body["messages"])
+
+
+# The whole list for requests. Two more are answered without a parse, in `plan`: usage not asked for on a stream
+# (`include_usage` is added), and a model name that is not the child's. Replies: `StreamFilter` and `reply_bytes`.
+TRIGGERS: Final[tuple[Trigger, ...]] = (
+    Trigger("null", "null is absent (A13, A16)", lambda raw: b"null" in raw, drop_nulls),
+    Trigger("history", "ids made up pairwise, arguments as text (A17)", _has_broken_history, _repair),
+    Trigger("system", "one system message, at the front (C1, C16)", _has_system_out_of_place, _merge),
+    Trigger(
+        "tool_choice",
+        "a named function is forced or unknown (A19)",
+        lambda raw: _CHOICE_OBJECT.search(raw) is not None,
+        narrow_tool_choice,
+    ),
+)
+
+
+class Plan(NamedTuple):
+    """`body` goes to the child, unless `parse`: then the request must be decoded, normalised and encoded."""
+
+    body: bytes | None
+    parse: bool
+    drop_usage: bool
+
+
+class Outcome(NamedTuple):
+    """A normalised request and the warnings that its answer carries (D11)."""
+
+    body: dict[str, Any]
+    warnings: tuple[str, ...] = ()
+
+
+def wants_usage(stream_options: Any) -> bool:
+    """Whether the caller asked for the trailing usage chunk."""
+    return isinstance(stream_options, dict) and stream_options.get("include_usage") is True
+
+
+def plan(raw: bytes, peek: Peek, child_model: str) -> Plan:
+    """How to forward a request. Scans only."""
+    drop_usage = bool(peek.stream) and not wants_usage(peek.stream_options)
+    if any(trigger.suspects(raw) for trigger in TRIGGERS):
+        return Plan(None, parse=True, drop_usage=drop_usage)
+    body: bytes | None = raw
+    if drop_usage:
+        body = _with_usage(raw)
+    if body is not None and peek.model != child_model:
+        body = _with_model(body, peek.model, child_model)
+    return Plan(body, parse=body is None, drop_usage=drop_usage)
+
+
+def _with_usage(raw: bytes) -> bytes | None:
+    """Ask for usage without a parse; None where the field stands there already."""
+    start = raw.find(b"{") + 1
+    if start == 0 or b'"stream_options"' in raw:
+        return None
+    return b'%b"stream_options":{"include_usage":true},%b' % (raw[:start], raw[start:])
+
+
+def _with_model(raw: bytes, model: str, child_model: str) -> bytes | None:
+    """Swap the model's name without a parse; None unless exactly one thing can be meant."""
+    if raw.count(b'"model"') != 1:
+        return None
+    found = MODEL.search(raw)
+    if found is None or found.group(1) != quote(model)[1:-1]:
+        return None
+    return raw[: found.start(1)] + quote(child_model)[1:-1] + raw[found.end(1) :]
+
+
+def check(body: Any) -> dict[str, Any]:
+    """A decoded request that can be worked with at all."""
+    if not isinstance(body, dict):
+        raise Malformed(teaching.body_not_object())
+    if body.get("messages") is None and body.get("prompt") is None:
+        raise Malformed(teaching.field_missing("messages"), "messages")
+    if body.get("messages") is not None:
+        check_messages(body["messages"])
+    return body
+
+
+def normalise(body: Any, child_model: str) -> Outcome:
+    """Everything that may have to change in a decoded request; the caller's dict is changed in place."""
+    body = check(body)
+    for trigger in TRIGGERS:
+        trigger.apply(body)
+    if body.get("stream") is True and not wants_usage(body.get("stream_options")):
+        asked = body.get("stream_options")
+        body["stream_options"] = {**(asked if isinstance(asked, dict) else {}), "include_usage": True}
+    body["model"] = child_model
+    return Outcome(body)
+
+
+def reply_bytes(raw: bytes, caller_model: str) -> bytes:
+    """A buffered reply with the name that the caller used (A22); the same object when it has it already."""
+    found = MODEL.search(raw)
+    named = quote(caller_model)[1:-1]
+    if found is None or found.group(1) == named:
+        return raw
+    return raw[: found.start(1)] + named + raw[found.end(1) :]

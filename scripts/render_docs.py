@@ -1,0 +1,225 @@
+"""Write the generated pages of docs/ from the code that they describe; `--check` only says which of them are stale.
+
+Every page is the same on every Python and every terminal: nothing here asks argparse to lay out text.
+"""
+# ruff: noqa: SLF001 - argparse offers no public way to look at a parser
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import blazar
+from blazar.adapters.cli.parser import build_parser
+from blazar.adapters.http.routes import ROUTES, Gate, Route
+from blazar.application.config.page import configuration_page
+from blazar.domain.instance.machine import GONE, TRANSITIONS, State
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+COMMAND = "make docs"
+MAN_DATE = "2026-11-29"
+"""A date of its own, so that the page does not change from one day to the next; raised with releases."""
+
+_MADE = "<!-- Made by scripts/render_docs.py from {source}. Do not edit: change the source and run `make docs`. -->\n\n"
+
+
+# Command line
+
+
+def _verbs(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser, tuple[str, ...]]]:
+    """(name, parser, aliases) of every verb, in the order in which they were added."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            names: dict[int, list[str]] = {}
+            for name, verb in action.choices.items():
+                names.setdefault(id(verb), []).append(name)
+            seen: set[int] = set()
+            for name, verb in action.choices.items():
+                if id(verb) not in seen:
+                    seen.add(id(verb))
+                    yield name, verb, tuple(names[id(verb)][1:])
+
+
+def _argument(action: argparse.Action) -> str:
+    """A positional as the synopsis shows it."""
+    name = action.metavar if isinstance(action.metavar, str) else action.dest.upper()
+    form = {"*": f"[{name} …]", "+": f"{name} …", "?": f"[{name}]"}
+    return form.get(str(action.nargs), name)
+
+
+def _spelling(action: argparse.Action) -> str:
+    """How an option or an argument is written."""
+    if not action.option_strings:
+        return f"`{_argument(action)}`"
+    words = ", ".join(f"`{word}`" for word in action.option_strings)
+    value = action.metavar if isinstance(action.metavar, str) else action.dest.upper()
+    return words if action.nargs == 0 else f"{words} `{value}`"
+
+
+def _actions(parser: argparse.ArgumentParser, common: set[str]) -> list[argparse.Action]:
+    shown = []
+    for action in parser._actions:
+        hidden = isinstance(action, argparse._SubParsersAction) or action.help == argparse.SUPPRESS
+        if not hidden and not common.intersection(action.option_strings):
+            shown.append(action)
+    return sorted(shown, key=lambda action: bool(action.option_strings))
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _action_table(actions: list[argparse.Action]) -> str:
+    rows = [f"| {_cell(_spelling(action))} | {_cell(action.help or '')} |" for action in actions]
+    return "\n".join(["| word | meaning |", "| --- | --- |", *rows]) + "\n"
+
+
+def _verb_part(words: str, verb: argparse.ArgumentParser, aliases: tuple[str, ...], common: set[str]) -> Iterator[str]:
+    actions = _actions(verb, common)
+    inner = list(_verbs(verb))
+    if inner:
+        for name, child, more in inner:
+            yield from _verb_part(f"{words} {name}", child, more, common)
+        return
+    synopsis = [f"blazar {words}", "[OPTIONS]" if any(action.option_strings for action in actions) else ""]
+    synopsis += [_argument(action) for action in actions if not action.option_strings]
+    also = f" Also: {', '.join(f'`{alias}`' for alias in aliases)}." if aliases else ""
+    about = (verb.description or "").rstrip(".")
+    yield f"## blazar {words}\n\n{about}.{also}\n\n```\n{' '.join(word for word in synopsis if word)}\n```\n"
+    if actions:
+        yield _action_table(actions)
+
+
+def cli_page() -> str:
+    """Every verb with its words."""
+    parser = build_parser()
+    shared = _actions(parser, {"--help"})
+    common = {word for action in shared for word in action.option_strings if word not in {"-V", "--version"}}
+    # `serve --host` is an address to bind and no URL: it is the verb's own.
+    sentences = " ".join((parser.epilog or "").split()).split(". ")
+    epilog = ". ".join(sentence[:1].upper() + sentence[1:] for sentence in sentences)
+    parts = [
+        _MADE.format(source="`blazar.adapters.cli.parser`")
+        + f"# Command line\n\n{parser.description}\n\n{epilog}\n\n## Options of every verb\n\n{_action_table(shared)}"
+    ]
+    for name, verb, aliases in _verbs(parser):
+        own = {word for action in verb._actions if action.dest == "bind_host" for word in action.option_strings}
+        parts += _verb_part(name, verb, aliases, (common | {"-h", "--help"}) - own)
+    return "\n".join(parts)
+
+
+def man_page() -> str:
+    """blazar(1)."""
+    os.environ["COLUMNS"] = "100"
+    from argparse_manpage.manpage import Manpage
+
+    data = {
+        "date": MAN_DATE,
+        "project_name": "blazar",
+        "version": blazar.__version__,
+        "manual_title": "Blazar manual",
+        "description": "local inference server for OpenAI, ollama and Anthropic clients",
+        "long_description": build_parser().description,
+    }
+    return str(Manpage(build_parser(), data, format="single-commands-section"))
+
+
+# Routes
+
+_GATES = {
+    Gate.OPEN: "no",
+    Gate.KEY: "yes",
+    Gate.MANAGE: "yes, an unscoped one",
+}
+
+
+def _family(route: Route) -> str:
+    if route.path.startswith("/v1/messages"):
+        return "Anthropic"
+    if route.path.startswith("/v1/"):
+        return "OpenAI"
+    if route.key.startswith(("library.", "lane.ollama")) or route.key in {"children.ps", "meta.version"}:
+        return "ollama"
+    return "Native" if route.path.startswith("/api/") else "Health and meta"
+
+
+def endpoints_page() -> str:
+    """Every route by dialect."""
+    parts = [
+        _MADE.format(source="`blazar.adapters.http.routes`") + "# Endpoints\n\n"
+        "Bodies are JSON unless said otherwise. `GET` routes answer `HEAD` too. Errors have the shape of their dialect and the same sentence\n"
+        "everywhere. Every response carries `x-blazar-trace-id`. `GET /openapi.json` describes the same routes for machines.\n\n"
+        "Keys are asked for as soon as one is configured; an unscoped key is one without a `models` list.\n"
+    ]
+    for family in ("OpenAI", "ollama", "Anthropic", "Native", "Health and meta"):
+        rows = [
+            f"| `{route.method} {route.path}` | {_cell(route.summary)} | {_GATES[route.gate]} |"
+            for route in ROUTES
+            if _family(route) == family
+        ]
+        parts.append(
+            "\n".join([f"## {family}\n", "| route | what it does | needs a key |", "| --- | --- | --- |", *rows]) + "\n"
+        )
+    return "\n".join(parts)
+
+
+# States
+
+
+def states_page() -> str:
+    """The life of a child, as a drawing and as a table."""
+    rows = sorted(TRANSITIONS.items(), key=lambda item: list(State).index(item[0][0]))
+    drawing = "\n".join(f"    {state} --> {step.to}: {event}" for (state, event), step in rows)
+    table = "\n".join(
+        f"| {state} | {event} | {step.to} | {', '.join(step.effects) or '–'} |" for (state, event), step in rows
+    )
+    gone = " or ".join(state for state in State if state in GONE)
+    return (
+        _MADE.format(source="`blazar.domain.instance.machine`") + "# Instance states\n\n"
+        "What happens to an engine process, from the first request that wants it to its end. Any other pair of state and event is a bug and is\n"
+        f"raised. An instance that is {gone} has no process and is not listed by `blazar ps`.\n\n"
+        f"```mermaid\nstateDiagram-v2\n    [*] --> {State.COLD}\n{drawing}\n```\n\n"
+        "| state | event | next | effects, in order |\n| --- | --- | --- | --- |\n" + table + "\n"
+    )
+
+
+def _configuration() -> str:
+    return _MADE.format(source="`blazar.application.config`") + configuration_page()
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "configuration.md": _configuration,
+    "cli.md": cli_page,
+    "endpoints.md": endpoints_page,
+    "instance-states.md": states_page,
+    "man/blazar.1": man_page,
+}
+
+
+def stale(folder: Path = DOCS) -> list[str]:
+    """Pages that are missing or differ from what the code says now."""
+    found = []
+    for name, render in PAGES.items():
+        file = folder / name
+        if not file.is_file() or file.read_text(encoding="utf-8") != render():
+            found.append(name)
+    return found
+
+
+def main(words: list[str]) -> int:
+    """Write the pages, or check them."""
+    if words == ["--check"]:
+        outdated = stale()
+        for name in outdated:
+            print(f"docs/{name} is stale: run {COMMAND}", file=sys.stderr)
+        return 1 if outdated else 0
+    for name, render in PAGES.items():
+        file = DOCS / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(render(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,226 @@
+"""Recorded streams of a real engine through the reader, every writer and the OpenAI filter: whole and byte by byte."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.contract.wire.chunks import (
+    RECORDED,
+    WRITERS,
+    bytewise,
+    decode,
+    events,
+    filtered,
+    ndjson,
+    payloads,
+    reading,
+    well_nested,
+    written,
+)
+
+from blazar.domain.wire.answer import Answer, answer_of, collect
+from blazar.domain.wire.delta import Failed, Finish, Usage
+
+STREAMS = sorted(path.stem for path in RECORDED.glob("*.sse"))
+REPLIES = sorted(path.stem for path in RECORDED.glob("*.json"))
+FAILING = {"error"}
+
+
+def recorded(name: str) -> bytes:
+    return (RECORDED / f"{name}.sse").read_bytes()
+
+
+def said(name: str) -> Answer:
+    answer = collect(reading(recorded(name)))
+    assert isinstance(answer, Answer)
+    return answer
+
+
+def test_the_recordings_are_here() -> None:
+    """Every kind of stream that a translation may meet was recorded from a real engine."""
+    wanted = {"text", "think", "tool", "tool_cut", "long", "schema", "stop_word", "completion", "unicode", "error"}
+    assert wanted <= set(STREAMS)
+
+
+@pytest.mark.parametrize("name", STREAMS)
+@pytest.mark.parametrize("ends", [b"\n", b"\r\n", b"\r"])
+def test_the_reader_does_not_care_where_slices_end(name: str, ends: bytes) -> None:
+    """One byte at a time gives the deltas that one piece gives, whatever ends the lines."""
+    stream = recorded(name).replace(b"\n", ends)
+    whole = reading(stream)
+    assert whole == reading(bytewise(stream))
+    assert whole == reading(recorded(name))
+    assert isinstance(whole[-1], Failed if name in FAILING else Usage | Finish)
+
+
+@pytest.mark.parametrize("name", STREAMS)
+@pytest.mark.parametrize("dialect", WRITERS)
+def test_writers_say_the_same_however_the_stream_was_sliced(name: str, dialect: str) -> None:
+    """Client bytes of each dialect are identical for one piece, single bytes and awkward slices."""
+    stream = recorded(name)
+    whole = written([stream], WRITERS[dialect]())
+    assert whole
+    assert whole == written(bytewise(stream), WRITERS[dialect]())
+    for size in (7, 64, 251, 1000):
+        slices = [stream[at : at + size] for at in range(0, len(stream), size)]
+        assert whole == written(slices, WRITERS[dialect]())
+
+
+@pytest.mark.parametrize("name", STREAMS)
+@pytest.mark.parametrize("caller", ["scripted", "scripted:latest", "ü\"x"])
+@pytest.mark.parametrize("drop", [True, False])
+@pytest.mark.parametrize("ends", [b"\n", b"\r\n", b"\r"])
+def test_the_filter_does_not_care_where_slices_end(name: str, caller: str, drop: bool, ends: bytes) -> None:
+    """The OpenAI stream is the same for one piece and single bytes, with and without each rewrite."""
+    stream = recorded(name).replace(b"\n", ends)
+    whole = filtered([stream], caller, drop=drop, child="scripted")
+    assert whole == filtered(bytewise(stream), caller, drop=drop, child="scripted")
+    assert whole == filtered([recorded(name)], caller, drop=drop, child="scripted")
+    told = payloads(whole)
+    assert (told[-1] == "[DONE]") == (name not in FAILING)
+    assert {item["model"] for item in told if "model" in item and item != "[DONE]"} == {caller}
+
+
+@pytest.mark.parametrize("name", [name for name in STREAMS if name not in FAILING])
+def test_a_stream_that_needs_nothing_passes_untouched(name: str) -> None:
+    """Same name, usage wanted: the child's bytes leave as they came (D15)."""
+    assert filtered([recorded(name)], "scripted", drop=False) == recorded(name)
+    assert filtered(bytewise(recorded(name)), "scripted", drop=False) == recorded(name)
+
+
+@pytest.mark.parametrize("name", [name for name in STREAMS if name not in FAILING])
+def test_exactly_the_trailing_usage_chunk_is_dropped(name: str) -> None:
+    """Usage that the gateway asked for itself never reaches the caller, and nothing else is missing (A7)."""
+    blocks = recorded(name).split(b"\n\n")
+    kept = b"\n\n".join(block for block in blocks if b'"choices":[]' not in block)
+    assert filtered([recorded(name)], "scripted", drop=True) == kept
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reasoning", "finish"),
+    [
+        ("text", "Hello from the scripted model.", "", Finish("stop")),
+        ("text_without_usage", "Hello from the scripted model.", "", Finish("stop")),
+        ("think", "Thought through!", "The user wants thought.\n", Finish("stop")),
+        ("long", "tick tock " * 20, "", Finish("length")),
+        ("completion", "Hello from the scripted model.", "", Finish("stop")),
+        ("stop_word", "Hello from the ", "", Finish("stop", "scripted")),
+    ],
+)
+def test_what_the_engine_said(name: str, text: str, reasoning: str, finish: Finish) -> None:
+    """Text, thinking and the reason of the end are read as the engine meant them."""
+    answer = said(name)
+    assert (answer.text, answer.reasoning, answer.finish) == (text, reasoning, finish)
+
+
+def test_text_outside_ascii_survives() -> None:
+    """The engine writes UTF-8 unescaped; no writer loses a character of it."""
+    text = said("unicode").text
+    assert not text.isascii()
+    lines = ndjson(written(bytewise(recorded("unicode")), WRITERS["generate"]()))
+    assert "".join(line["response"] for line in lines) == text
+    blocks = well_nested(events(written(bytewise(recorded("unicode")), WRITERS["anthropic"]())))
+    assert "".join(piece["text"] for block in blocks for piece in block["pieces"]) == text
+
+
+def test_a_real_tool_call_reaches_ollama_clients_whole() -> None:
+    """Argument fragments become one line with an object (B16)."""
+    lines = ndjson(written([recorded("tool")], WRITERS["chat"]()))
+    calls = [call for line in lines for call in line["message"].get("tool_calls", [])]
+    assert [(call["function"]["name"], call["function"]["arguments"]) for call in calls] == [("add", {"a": 1, "b": 1})]
+    assert calls[0]["id"]
+    assert (lines[-1]["done"], lines[-1]["done_reason"]) == (True, "stop")
+
+
+def test_a_real_tool_call_streams_to_anthropic_clients() -> None:
+    """The call is one tool_use block whose pieces join to its arguments."""
+    told = events(written([recorded("tool")], WRITERS["anthropic"]()))
+    (block,) = well_nested(told)
+    assert (block["type"], block["name"], block["input"]) == ("tool_use", "add", {})
+    assert len(block["pieces"]) > 1
+    assert json.loads("".join(piece["partial_json"] for piece in block["pieces"])) == {"a": 1, "b": 1}
+    assert told[-2]["delta"]["stop_reason"] == "tool_use"
+
+
+def test_a_call_cut_by_the_limit_is_never_made_valid() -> None:
+    """The token limit ends inside the arguments: `length` stays (A6), and no client gets a guessed call."""
+    answer = said("tool_cut")
+    assert answer.finish == Finish("length")
+    lines = ndjson(written([recorded("tool_cut")], WRITERS["chat"]()))
+    calls = [call for line in lines for call in line["message"].get("tool_calls", [])]
+    assert [set(call["function"]["arguments"]) for call in calls] == [{"raw"}]
+    assert lines[-1]["done_reason"] == "length"
+    assert events(written([recorded("tool_cut")], WRITERS["anthropic"]()))[-2]["delta"]["stop_reason"] == "max_tokens"
+
+
+def test_a_schema_answer_is_the_json_that_was_written() -> None:
+    """Constrained output passes through every writer as parseable JSON."""
+    value = json.loads(said("schema").text)
+    assert set(value) == {"name", "age", "tags"}
+    lines = ndjson(written([recorded("schema")], WRITERS["chat"]()))
+    assert json.loads("".join(line["message"]["content"] for line in lines)) == value
+
+
+def test_thinking_is_told_apart_in_every_dialect() -> None:
+    """ollama has a field for it, Anthropic a signed block before the text."""
+    lines = ndjson(written([recorded("think")], WRITERS["chat"]()))
+    assert "".join(line["message"].get("thinking", "") for line in lines) == "The user wants thought.\n"
+    blocks = well_nested(events(written([recorded("think")], WRITERS["anthropic"]())))
+    assert [block["type"] for block in blocks] == ["thinking", "text"]
+    assert [piece["type"] for piece in blocks[0]["pieces"]][-1] == "signature_delta"
+    assert blocks[0]["pieces"][-1]["signature"]
+
+
+@pytest.mark.parametrize("dialect", ["chat, no thinking", "anthropic, no thinking"])
+def test_thinking_is_not_told_to_those_who_want_none(dialect: str) -> None:
+    """A model that thinks anyway does not leak it (C7)."""
+    raw = written([recorded("think")], WRITERS[dialect]())
+    assert b"thought" not in raw
+    assert b"Thought" in raw
+
+
+def test_an_error_inside_the_stream_ends_each_dialect_its_own_way() -> None:
+    """The engine's words, its status, and nothing that looks like success (D9, D35, C11)."""
+    words = "The model produced output that does not match the expected peg-native format"
+    (failed,) = reading(recorded("error"))
+    assert failed == Failed(500, words)
+    assert ndjson(written([recorded("error")], WRITERS["chat"]()))[-1] == {"error": words}
+    told = events(written([recorded("error")], WRITERS["anthropic"]()))
+    assert told[-1]["error"] == {"type": "api_error", "message": words}
+    last = payloads(filtered([recorded("error")], "scripted"))[-1]
+    assert last == {"error": {"message": words, "type": "blazar_error", "param": None, "code": 500}}
+
+
+def test_counts_come_from_the_engine() -> None:
+    """Prompt and completion tokens, and the engine's own timings in nanoseconds."""
+    usage = said("text").usage
+    assert (usage.prompt, usage.completion) == (23, 7)
+    last = ndjson(written([recorded("text")], WRITERS["chat"]()))[-1]
+    assert (last["prompt_eval_count"], last["eval_count"]) == (23, 7)
+    assert last["prompt_eval_duration"] == round(usage.prompt_ms * 1e6) > 0
+    assert last["eval_duration"] == round(usage.predicted_ms * 1e6) > 0
+    assert last["total_duration"] == 250_000_000
+    assert "load_duration" not in last
+
+
+@pytest.mark.parametrize("name", REPLIES)
+def test_buffered_and_streamed_replies_agree(name: str) -> None:
+    """The same request, not streamed, is read to the same answer (ids of calls are the engine's own each time)."""
+    answer = answer_of((RECORDED / f"{name}.json").read_bytes(), decode, "m")
+    assert isinstance(answer, Answer)
+    streamed = said(name)
+    assert _comparable(answer) == _comparable(streamed)
+
+
+def _comparable(answer: Answer) -> tuple[Any, ...]:
+    calls = tuple((call.name, call.arguments) for call in answer.calls)
+    return answer.text, answer.reasoning, calls, answer.finish, answer.usage.completion
+
+
+def test_no_recording_names_a_machine() -> None:
+    """Recordings are committed: they hold no path of the machine they were made on."""
+    for path in Path(RECORDED).iterdir():
+        raw = path.read_bytes()
+        assert b"/home/" not in raw
+        assert b".gguf" not in raw

@@ -1,0 +1,270 @@
+"""A daemon made of canned answers, and a root made of fakes, for tests of the command line."""
+
+import argparse
+import io
+import json
+import threading
+from collections.abc import Callable, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from blazar.adapters.cli.client import DaemonClient
+from blazar.adapters.cli.locate import Note, Target
+from blazar.domain.errors import EngineNotFound, ModelNotFound
+from blazar.domain.kinds import EngineKind, Provenance, Weights
+from blazar.domain.records import Engine, Model
+
+
+class Asked(NamedTuple):
+    """One request as the stub saw it."""
+
+    method: str
+    path: str
+    body: Any
+    headers: dict[str, str]
+
+
+class StubDaemon:
+    """Answers each (method, path) with (status, body). A list body is streamed as NDJSON lines, bytes go out as they are."""
+
+    def __init__(self) -> None:
+        self.answers: dict[tuple[str, str], tuple[int, Any]] = {
+            ("GET", "/health"): (200, {"status": "ok", "version": "9.9", "uptime_secs": 75})
+        }
+        self.asked: list[Asked] = []
+        self.gone = threading.Event()  # a streamed answer noticed that its reader left
+        stub = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def handle_any(self) -> None:
+                stub.handle(self)
+
+            do_GET = do_POST = do_DELETE = handle_any  # noqa: N815 - http.server names them so
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        self._thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01})
+        self._thread.start()
+
+    def handle(self, request: BaseHTTPRequestHandler) -> None:
+        length = int(request.headers.get("content-length") or 0)
+        raw = request.rfile.read(length)
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        self.asked.append(Asked(request.command, request.path, json.loads(raw) if raw else None, headers))
+        missing = (404, {"error": f"no canned answer for {request.path}"})
+        status, body = self.answers.get((request.command, request.path), missing)
+        if isinstance(body, list):
+            self._stream(request, status, body)
+            return
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        request.send_response(status)
+        request.send_header("content-length", str(len(data)))
+        request.end_headers()
+        request.wfile.write(data)
+
+    def _stream(self, request: BaseHTTPRequestHandler, status: int, lines: list[Any]) -> None:
+        request.send_response(status)
+        request.send_header("transfer-encoding", "chunked")
+        request.end_headers()
+        try:
+            for line in lines:
+                if callable(line):
+                    line()
+                    continue
+                data = line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n"
+                request.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+                request.wfile.flush()
+            request.wfile.write(b"0\r\n\r\n")
+        except OSError:
+            self.gone.set()
+            request.close_connection = True
+
+    def bodies(self, path: str) -> list[Any]:
+        """What was sent to a path."""
+        return [asked.body for asked in self.asked if asked.path == path]
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self._thread.join()
+        self.server.server_close()
+
+
+def model(name: str = "tiny", **more: Any) -> Model:
+    """A catalog row."""
+    facts: dict[str, Any] = {
+        "name": name,
+        "files": (f"/models/{name}.gguf",),
+        "sizes": (3 * 2**29,),
+        "weights": Weights.GGUF,
+        "arch": "llama",
+        "quant": "Q4_0",
+        "parameters": 135_000_000,
+        "ctx_train": 2048,
+        "embedding_length": 576,
+        "pooling": None,
+        "template": True,
+        "owned": True,
+        "digest": "d" * 64,
+        "imported_at": 1.0,
+    }
+    return Model(**{**facts, **more})
+
+
+def engine(tag: str = "b1", *, active: bool = True) -> Engine:
+    """An engine row."""
+    return Engine(tag, EngineKind.LLAMACPP, Provenance.ARCHIVE, f"/engines/{tag}/llama-server", "1", active, 1.0)
+
+
+class FakeModels:
+    """A catalog in memory."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, Model] = {}
+
+    def list(self) -> "list[Model]":
+        return sorted(self.rows.values(), key=lambda row: row.name)
+
+    def add(self, path: str, name: str | None) -> Model:
+        row = model(name or Path(path).stem, files=(path,))
+        self.rows[row.name] = row
+        return row
+
+    def show(self, name: str, *, verbose: bool) -> dict[str, Any]:
+        row = self._get(name)
+        return {"name": row.name, "size": row.size, **({"metadata": {"a.b": 1}} if verbose else {})}
+
+    def remove(self, name: str) -> str:
+        return self.rows.pop(self._get(name).name).name
+
+    def copy(self, source: str, target: str) -> Model:
+        self.rows[target] = model(target, files=self._get(source).files)
+        return self.rows[target]
+
+    def _get(self, name: str) -> Model:
+        if name not in self.rows:
+            raise ModelNotFound(name, sorted(self.rows))
+        return self.rows[name]
+
+
+class FakeEngines:
+    """Builds in memory."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, Engine] = {}
+        self.installed: list[tuple[str, str | None, str | None]] = []
+
+    def list(self) -> "list[Engine]":
+        return list(self.rows.values())
+
+    def install(self, file: str, sha256: str | None, tag: str | None) -> Engine:
+        self.installed.append((file, sha256, tag))
+        self.rows["b2"] = engine("b2", active=not self.rows)
+        return self.rows["b2"]
+
+    def use(self, tag: str) -> Engine:
+        if tag not in self.rows:
+            raise EngineNotFound(tag, sorted(self.rows))
+        return engine(tag)
+
+    def remove(self, tag: str) -> None:
+        if self.rows.pop(tag, None) is None:
+            raise EngineNotFound(tag, sorted(self.rows))
+
+
+class FakeSettings:
+    """A configuration in memory."""
+
+    def get(self, key: str) -> tuple[Any, str]:
+        return {"port": (11435, "11435"), "host": ("127.0.0.1", '"127.0.0.1"'), "unset": (None, "")}[key]
+
+    def rows(self) -> Sequence[tuple[str, str, str]]:
+        return [("host", '"127.0.0.1"', "default"), ("port", "1", "file line 2")]
+
+    def plain(self) -> dict[str, Any]:
+        return {"host": "127.0.0.1", "port": 1}
+
+    def defaults(self) -> str:
+        return 'host = "127.0.0.1"\n'
+
+
+class FakePlaces(NamedTuple):
+    """Folders below a temporary one."""
+
+    config_file: Path
+    data: Path
+    run: Path
+
+
+class FakeRoot:
+    """Everything a verb may use, in memory; the daemon is whatever `url` names."""
+
+    def __init__(self, base: Path) -> None:
+        self.env: dict[str, str] = {}
+        self.places = FakePlaces(base / "config.toml", base, base / "run")
+        self.places.run.mkdir(exist_ok=True)
+        self.program: Sequence[str] = ("false",)
+        self.models = FakeModels()
+        self.engines = FakeEngines()
+        self.settings = FakeSettings()
+        self.url = "http://127.0.0.1:9"  # discard: nothing answers there
+        self.explicit = False
+        self.note: Note | None = None
+        self.serving: Callable[[argparse.Namespace], int] = lambda _: 0
+        self.found: dict[str, Any] = {"sections": []}
+        self.closed = 0
+
+    def target(self) -> Target:
+        return Target(self.url, self.explicit, self.note)
+
+    def client(self) -> DaemonClient:
+        return DaemonClient(self.target().url)
+
+    def serve(self, args: argparse.Namespace) -> int:
+        return self.serving(args)
+
+    def diagnose(self) -> dict[str, Any]:
+        return self.found
+
+    def close(self) -> None:
+        self.closed += 1
+
+    def use(self, stub: StubDaemon, *, explicit: bool = False) -> None:
+        """Talk to a stub, as the live daemon of this folder or as a named one."""
+        self.url, self.explicit = stub.url, explicit
+        self.note = None if explicit else Note(stub.url, 1, 0)
+
+
+class Said(NamedTuple):
+    """What one run of the command line came to."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Cli = Callable[..., Said]
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def chat_lines(*pieces: str, thinking: str = "") -> list[dict[str, Any]]:
+    """An answer of /api/chat as it is streamed; the last line carries the counts."""
+    lines: list[dict[str, Any]] = [{"message": {"role": "assistant", "thinking": thinking}}] if thinking else []
+    lines += [{"message": {"role": "assistant", "content": piece}, "done": False} for piece in pieces]
+    last = {"model": "tiny", "message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop"}
+    return [*lines, {**last, "prompt_eval_count": 3, "eval_count": len(pieces), "eval_duration": 10**9}]

@@ -1,0 +1,155 @@
+"""A supervisor over fakes, driven by a clock that only the test moves."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+from blazar.application.ports.drivers import Driver, FlagProbe
+from blazar.application.supervise.launch_plan import LaunchPlanner
+from blazar.application.supervise.leasing import Ask
+from blazar.application.supervise.supervisor import Supervisor
+from blazar.application.supervise.surroundings import Limits
+from blazar.domain.argv import Flag, always, switch
+from blazar.domain.kinds import EngineKind
+from blazar.domain.records import Model
+from tests.fakes.catalog import MemoryModelCatalog, a_model
+from tests.fakes.children import FakeChildren
+from tests.fakes.clock import FakeClock
+from tests.fakes.engines import MemoryEngineCatalog, an_engine
+from tests.fakes.hardware import FakeCensus
+from tests.fakes.telemetry import MemoryEvents, MemoryMeter
+from tests.fakes.weights import MemoryWeightFiles, some_facts
+
+
+class PlainDriver(Driver):
+    """llama.cpp's kind with the few flags that planning is about."""
+
+    kind = EngineKind.LLAMACPP
+    key_file_flag = "--api-key-file"
+    load_cap_secs = 180.0
+    flags = (
+        Flag("--model", "model_path", always),
+        Flag("--alias", "alias", always),
+        Flag("--ctx-size", "ctx_size", always),
+        Flag("--parallel", "slots", always),
+        Flag("--threads", "threads"),
+        Flag("--embeddings", "embeddings", switch),
+        Flag("--pooling", "pooling"),
+        Flag("--fancy", "fancy"),
+    )
+
+
+class KnowsAll(FlagProbe):
+    """`known` empty: nothing is filtered."""
+
+    def __init__(self, known: Iterable[str] = ()) -> None:
+        self.known = frozenset(known)
+
+    def known_flags(self, engine: Any) -> frozenset[str]:
+        return self.known
+
+
+def a_planner(census: FakeCensus, settings: dict[str, dict[str, Any]], **changes: Any) -> LaunchPlanner:
+    """A planner with one active llama.cpp build; `settings` are per-model overrides of a plain configuration."""
+    parts: dict[str, Any] = {
+        "engines": MemoryEngineCatalog([an_engine()]),
+        "drivers": {EngineKind.LLAMACPP: PlainDriver()},
+        "probe": KnowsAll(),
+        "hardware": census,
+        "settings_for": lambda name: {"default_ctx": 4096, **settings.get(name, {})},
+    }
+    return LaunchPlanner(**{**parts, **changes})
+
+
+class World:
+    """Everything around one supervisor. Use inside `run`, which ends it and looks for leftovers."""
+
+    def __init__(self, models: Iterable[Model] = (), limits: Limits | None = None, **settings: dict[str, Any]) -> None:
+        self.clock = FakeClock()
+        self.children = FakeChildren(self.clock)
+        self.catalog = MemoryModelCatalog(models or [a_model("a", ctx_train=8192), a_model("b"), a_model("c")])
+        rows = self.catalog.list_models()
+        self.files = MemoryWeightFiles({row.files[0]: some_facts(*row.files) for row in rows})
+        self.census = FakeCensus()
+        self.meter, self.events = MemoryMeter(), MemoryEvents()
+        self.planner = a_planner(self.census, settings)
+        self.supervisor = Supervisor(
+            catalog=self.catalog,
+            files=self.files,
+            planner=self.planner,
+            children=self.children,
+            clock=self.clock,
+            hardware=self.census,
+            meter=self.meter,
+            events=self.events,
+            limits=limits or Limits(),
+        )
+
+    def ask(self, model: str = "a", **more: Any) -> "asyncio.Task[Any]":
+        """A request for a lease, under way."""
+        return asyncio.create_task(self.supervisor.lease(Ask(model, **more)))
+
+    async def lease(self, model: str = "a", **more: Any) -> Any:
+        """A lease, with as much time as a load needs."""
+        task = self.ask(model, **more)
+        for _ in range(100):
+            await self.clock.advance(0.05)
+            if task.done():
+                break
+        return await task
+
+    def view(self, key: str = "a") -> Any:
+        """The row of `ps`, or None."""
+        return next((view for view in self.supervisor.views() if view.key == key), None)
+
+    def state(self, key: str = "a") -> str | None:
+        """The state that `ps` shows."""
+        view = self.view(key)
+        return view and view.state
+
+    def told(self, kind: str) -> list[dict[str, Any]]:
+        """Facts of every event of that kind."""
+        return [facts for name, facts in self.events.emitted if name == kind]
+
+    async def end(self) -> None:
+        """Shut down, and prove that nothing is left."""
+        closing = asyncio.create_task(self.supervisor.aclose())
+        for _ in range(100):
+            await self.clock.advance(1.0)
+            if closing.done():
+                break
+        assert closing.done(), "aclose does not end"
+        await closing
+        assert self.supervisor.views() == []
+        assert not [child.pid for child in self.children.alive if child.script.killable]
+        assert all(child.closed == 1 for child in self.children.spawned if not child.alive)
+        assert self.clock.pending == 0, "timers left behind"
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        assert not [task for task in others if not task.done() and "instance" in task.get_name()]
+
+
+def run(world_of: Callable[[], World], scenario: Callable[[World], Awaitable[None]]) -> None:
+    """One scenario in a loop of its own."""
+
+    async def main() -> None:
+        world = world_of()
+        await world.supervisor.start()
+        await scenario(world)
+        await world.end()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        assert not others, f"tasks left behind: {others}"
+
+    asyncio.run(main())
+
+
+def story(**kwargs: Any) -> Callable[[Callable[[World], Awaitable[None]]], Callable[[], None]]:
+    """Run the decorated scenario in a World made of `kwargs`."""
+
+    def wrap(scenario: Callable[[World], Awaitable[None]]) -> Callable[[], None]:
+        def test() -> None:
+            run(lambda: World(**kwargs), scenario)
+
+        test.__doc__ = scenario.__doc__
+        return test
+
+    return wrap

@@ -1,0 +1,97 @@
+"""What runs, through the daemon."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.command_line import Cli, FakeRoot, StubDaemon
+
+ROW: dict[str, Any] = {
+    "name": "tiny",
+    "key": "tiny#1",
+    "state": "serving",
+    "engine": "b1",
+    "provenance": "archive",
+    "context_length": 2048,
+    "slots": 1,
+    "in_flight": 1,
+    "waiting": 3,
+    "port": 4000,
+    "size": 2**29,
+    "until_seconds": 75,
+}
+
+
+@pytest.fixture(autouse=True)
+def running(root: FakeRoot, stub: StubDaemon) -> None:
+    """All of these verbs need one."""
+    root.use(stub)
+
+
+def test_ps_shows_everything_that_matters(cli: Cli, stub: StubDaemon) -> None:
+    """Engine and provenance (D20), window, slots, requests, port, GiB (B20), countdown."""
+    stub.answers["GET", "/api/ps"] = (200, {"models": [ROW, {**ROW, "key": "x", "waiting": 0, "until_seconds": None}]})
+    head, first, second = cli("ps").out.splitlines()
+    assert head.split() == "NAME STATE ENGINE PROVENANCE CTX SLOTS BUSY PORT SIZE UNTIL".split()
+    assert first.split() == "tiny#1 serving b1 archive 2048 1 1 (+3) 4000 0.50 GiB 1m 15s".split()
+    assert second.split() == "x serving b1 archive 2048 1 1 4000 0.50 GiB stays".split()
+    assert cli("ps", "-q").out == "tiny\ntiny\n"
+    assert cli("ps", "--json").json()["models"][0] == ROW
+
+
+def test_ps_of_an_older_or_other_daemon_still_prints(cli: Cli, stub: StubDaemon) -> None:
+    """Fields that are missing are dashes, never a traceback."""
+    stub.answers["GET", "/api/ps"] = (200, {"models": [{"name": "tiny"}]})
+    assert cli("ps").out.splitlines()[1].split() == "tiny - - - - - 0 - 0.00 GiB stays".split()
+
+
+def test_nothing_loaded_is_a_hint(cli: Cli, stub: StubDaemon) -> None:
+    """On stderr, with an empty stdout."""
+    stub.answers["GET", "/api/ps"] = (200, {"models": []})
+    said = cli("ps")
+    assert (said.code, said.out) == (0, "")
+    assert "blazar load" in said.err
+    assert cli("ps", "-q").out == ""
+
+
+@pytest.mark.parametrize(("keys", "sentence"), [(["tiny"], "cleared: tiny"), ([], "no crash breaker was open")])
+def test_ps_reset_clears_breakers(cli: Cli, stub: StubDaemon, keys: list[str], sentence: str) -> None:
+    """And says which."""
+    stub.answers["POST", "/api/ps"] = (200, {"reset": keys})
+    assert sentence in cli("ps", "--reset").out
+    assert stub.bodies("/api/ps") == [{"reset": True}]
+
+
+def test_load_waits_and_says_how_long_it_took(cli: Cli, stub: StubDaemon) -> None:
+    """keep_alive travels as the API takes it."""
+    stub.answers["POST", "/api/load"] = (200, {"model": "tiny", "load_seconds": 1.26})
+    assert cli("load", "tiny").out == "'tiny' is loaded (1.3 s)\n"
+    assert cli("load", "tiny", "--keep-alive", "-1", "--json").json()["model"] == "tiny"
+    assert cli("load", "tiny", "--keep-alive", "10m", "-q").out == ""
+    assert stub.bodies("/api/load") == [
+        {"model": "tiny"},
+        {"model": "tiny", "keep_alive": -1},
+        {"model": "tiny", "keep_alive": "10m"},
+    ]
+
+
+def test_evict_says_what_stopped(cli: Cli, stub: StubDaemon) -> None:
+    """Every instance that the name meant; none is fine too."""
+    stub.answers["POST", "/api/evict"] = (200, {"evicted": ["tiny", "tiny#1"]})
+    assert cli("evict", "tiny").out == "evicted tiny, tiny#1\n"
+    stub.answers["POST", "/api/evict"] = (200, {"evicted": []})
+    assert cli("unload", "tiny#1", "--force").out == "'tiny#1' was not loaded\n"
+    assert stub.bodies("/api/evict") == [{"model": "tiny"}, {"model": "tiny#1", "force": True}]
+
+
+def test_explain_asks_with_an_escaped_name(cli: Cli, stub: StubDaemon) -> None:
+    """`#` and `&` in a name are part of the name."""
+    stub.answers["GET", "/api/explain?model=a%231%26b"] = (200, {"model": "a", "argv": ["x", "--y", "z w"]})
+    assert cli("explain", "a#1&b").out == "model  a\nargv   x --y 'z w'\n"
+
+
+def test_refusals_are_the_daemons_own_words(cli: Cli, stub: StubDaemon) -> None:
+    """One string on the wire and in the shell."""
+    stub.answers["POST", "/api/evict"] = (404, {"error": {"message": "model 'x' not found", "code": 404}})
+    said = cli("evict", "x")
+    assert (said.code, said.out, said.err) == (1, "", "error: model 'x' not found\n")

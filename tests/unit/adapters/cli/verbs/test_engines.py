@@ -1,0 +1,35 @@
+"""The engine verbs."""
+
+from pathlib import Path
+
+from tests.support.command_line import Cli, FakeRoot, engine
+
+
+def test_listing(cli: Cli, root: FakeRoot) -> None:
+    """The active build is marked and its provenance shown (D20)."""
+    said = cli("engine", "list")
+    assert said.out == ""
+    assert "no llamacpp engine is installed" in said.err
+    root.engines.rows = {"b1": engine("b1"), "b0": engine("b0", active=False)}
+    lines = [line.split() for line in cli("engine", "list").out.splitlines()]
+    assert lines[0] == ["TAG", "KIND", "ACTIVE", "VERSION", "PROVENANCE", "INSTALLED", "SERVER"]
+    assert lines[1][:5] == ["b1", "llamacpp", "yes", "1", "archive"]
+    assert lines[2][:4] == ["b0", "llamacpp", "1", "archive"]
+    assert cli("engine", "ls", "-q").out == "b1\nb0\n"
+    assert [row["active"] for row in cli("engine", "list", "--json").json()["engines"]] == [True, False]
+
+
+def test_install_use_and_rm(cli: Cli, root: FakeRoot) -> None:
+    """Each says what is so now."""
+    said = cli("engine", "install", "f.zip", "--sha256", "ab", "--tag", "b2")
+    assert said.out == "installed engine 'b2', which is active now\n"
+    assert root.engines.installed == [(str(Path.cwd() / "f.zip"), "ab", "b2")]
+    assert cli("engine", "use", "b2").out.startswith("engine 'b2' is active")
+    assert cli("engine", "rm", "b2").out == "removed engine 'b2'\n"
+
+
+def test_a_build_that_is_not_there(cli: Cli) -> None:
+    """The same sentence for use and rm."""
+    for verb in ("use", "rm"):
+        said = cli("engine", verb, "nope")
+        assert (said.code, said.err) == (1, "error: no engine build 'nope' is installed (installed: none)\n")

@@ -1,0 +1,25 @@
+"""Verbs about the program itself."""
+
+from blazar import __version__
+from tests.support.command_line import Cli
+
+
+def test_version_in_every_spelling(cli: Cli) -> None:
+    """A verb and an option, with JSON."""
+    assert cli("version").out == cli("--version").out == f"blazar {__version__}\n"
+    assert cli("--version", "--json").json() == cli("version", "--json").json() == {"version": __version__}
+
+
+def test_there_are_no_accounts(cli: Cli) -> None:
+    """Refused by design, in one sentence (contract)."""
+    for verb in ("login", "signin", "logout"):
+        said = cli(verb)
+        assert said.code == 1
+        assert said.err.startswith("error: Blazar has no accounts")
+
+
+def test_pull_says_what_to_do_instead(cli: Cli) -> None:
+    """The registry is not part of this build."""
+    said = cli("pull", "some/model")
+    assert said.code == 1
+    assert "blazar import PATH" in said.err

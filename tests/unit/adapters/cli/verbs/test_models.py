@@ -1,0 +1,93 @@
+"""The catalog verbs, with and without a daemon."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import Cli, FakeRoot, StubDaemon, model
+
+
+def test_an_empty_catalog_says_how_to_fill_it(cli: Cli) -> None:
+    """The hint is on stderr: stdout holds results only."""
+    said = cli("list")
+    assert (said.code, said.out) == (0, "")
+    assert "blazar import PATH" in said.err
+
+
+def test_list_without_a_daemon_reads_the_catalog(cli: Cli, root: FakeRoot) -> None:
+    """Name, architecture, parameters, quant, size in GiB, age."""
+    root.models.rows = {"tiny": model(), "big": model("big")}
+    lines = cli("list").out.splitlines()
+    assert lines[0].split() == ["NAME", "ARCH", "PARAMETERS", "QUANT", "SIZE", "ADDED"]
+    assert lines[2].split()[:6] == ["tiny", "llama", "135.0M", "Q4_0", "1.50", "GiB"]
+    assert cli("ls", "--quiet").out == "big\ntiny\n"
+
+
+def test_list_is_the_same_with_and_without_a_daemon(cli: Cli, root: FakeRoot, stub: StubDaemon) -> None:
+    """Rows in the words of /api/tags either way."""
+    root.models.rows = {"tiny": model()}
+    alone = cli("list", "--json").json()
+    assert alone["models"][0]["details"]["quantization_level"] == "Q4_0"
+    stub.answers["GET", "/api/tags"] = (200, alone)
+    root.models.rows = {}
+    root.use(stub)
+    assert cli("list", "--json").json() == alone
+    assert "1.50 GiB" in cli("list").out
+
+
+def test_import_takes_an_absolute_path(cli: Cli, root: FakeRoot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The daemon has another working directory."""
+    monkeypatch.chdir(tmp_path)
+    said = cli("import", "x.gguf", "--name", "mine")
+    assert said.code == 0
+    assert "blazar run mine" in said.out
+    assert root.models.rows["mine"].files == (str(tmp_path / "x.gguf"),)
+    assert cli("import", "x.gguf", "--quiet").out == ""
+    assert cli("import", "x.gguf", "--json").json()["name"] == "x"
+
+
+def test_show_outlines_what_is_known(cli: Cli, root: FakeRoot, stub: StubDaemon) -> None:
+    """From the catalog; from the daemon that was named with --host."""
+    root.models.rows = {"tiny": model()}
+    assert cli("show", "tiny").out.split() == ["name", "tiny", "size", "1.50", "GiB"]
+    assert cli("show", "tiny", "-v", "--json").json()["metadata"] == {"a.b": 1}
+    assert cli("show", "nope").code == 1
+    stub.answers["POST", "/api/show"] = (200, {"details": {"family": "llama"}})
+    root.use(stub, explicit=True)
+    assert cli("show", "tiny").out == "details family  llama\n"
+    assert stub.bodies("/api/show") == [{"model": "tiny", "verbose": False}]
+
+
+def test_rm_goes_on_after_a_miss(cli: Cli, root: FakeRoot) -> None:
+    """What can be removed is; the code tells that something could not."""
+    root.models.rows = {"a": model("a"), "c": model("c")}
+    said = cli("rm", "a", "b", "c")
+    assert said.code == 1
+    assert said.out == "removed 'a'\nremoved 'c'\n"
+    assert said.err.startswith("error: model 'b' not found")
+    assert root.models.rows == {}
+
+
+def test_changes_go_through_a_daemon_that_runs(cli: Cli, root: FakeRoot, stub: StubDaemon) -> None:
+    """It evicts before it deletes (D29); --force cuts requests in flight (D4)."""
+    root.use(stub)
+    stub.answers["DELETE", "/api/delete"] = (200, b"")
+    stub.answers["POST", "/api/copy"] = (200, b"")
+    assert cli("rm", "a").code == cli("rm", "--force", "b").code == cli("cp", "a", "b").code == 0
+    assert stub.bodies("/api/delete") == [{"model": "a"}, {"model": "b", "force": True}]
+    assert stub.bodies("/api/copy") == [{"source": "a", "destination": "b"}]
+
+
+def test_a_named_daemon_that_is_not_there_is_not_replaced_by_this_folder(cli: Cli, root: FakeRoot) -> None:
+    """--host elsewhere must never remove a local model."""
+    root.models.rows = {"a": model("a")}
+    root.explicit = True
+    assert cli("rm", "a").code == 4
+    assert "a" in root.models.rows
+
+
+def test_cp_without_a_daemon(cli: Cli, root: FakeRoot) -> None:
+    """A second row for the same file."""
+    root.models.rows = {"a": model("a")}
+    assert cli("cp", "a", "b", "--json").json() == {"source": "a", "destination": "b"}
+    assert root.models.rows["b"].files == root.models.rows["a"].files

@@ -1,0 +1,110 @@
+"""llama-server's flag table."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import blazar.adapters.engines.llamacpp as package
+from blazar.adapters.engines.llamacpp.flags import LLAMACPP_FLAGS
+from blazar.domain.argv import compile_argv
+from tests.stubs import llama_server
+
+REQUIRED = {"model_path": "/m.gguf", "alias": "m", "ctx_size": 4096, "slots": 1, "kv_unified": False}
+
+
+def words(**settings: Any) -> str:
+    return " ".join(compile_argv(LLAMACPP_FLAGS, REQUIRED | settings, ()).words)
+
+
+def test_the_floor_is_always_said() -> None:
+    """What D30 demands stands on every command line, asked for or not."""
+    assert words() == (
+        "--model /m.gguf --alias m --ctx-size 4096 --parallel 1 --no-kv-unified --flash-attn on --fit off "
+        "--cors-origins localhost --no-ui --metrics --slots --verbosity 4"
+    )
+    assert "--kv-unified" in words(kv_unified=True).split()
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"cache_ram_mb": 0}, "--cache-ram 0"),
+        ({"main_gpu": 0}, "--main-gpu 0"),
+        ({"reasoning_budget": 0}, "--reasoning-budget 0"),
+        ({"sse_ping_interval": -1}, "--sse-ping-interval -1"),
+        ({"yarn_ext_factor": 0.5}, "--yarn-ext-factor 0.5"),
+        ({"load_mode": "direct-io"}, "--load-mode dio"),
+        ({"load_mode": "mlock"}, "--load-mode mlock"),
+        ({"warmup": False}, "--no-warmup"),
+        ({"repack": False}, "--no-repack"),
+        ({"cont_batching": False}, "--no-cont-batching"),
+        ({"context_shift": True}, "--context-shift"),
+        ({"cpu_strict": True}, "--cpu-strict 1"),
+        ({"override_tensor": ["a=CPU", "b=CPU"]}, "--override-tensor a=CPU,b=CPU"),
+        ({"loras": ["/a", "/b"]}, "--lora /a,/b"),
+        ({"chat_template_kwargs": {"b": True, "a": 1}}, '--chat-template-kwargs {"a":1,"b":true}'),
+        ({"embeddings": True, "pooling": "mean"}, "--embeddings --pooling mean"),
+        ({"slots_endpoint": False}, "--no-slots"),
+        ({"flash_attn": "off"}, "--flash-attn off"),
+        ({"ui": True}, "--ui"),
+        ({"lazy_mode": "on"}, "--lazy-mode on"),
+    ],
+)
+def test_settings_that_are_said(settings: dict[str, Any], said: str) -> None:
+    """Zero, minus one and false are said where they are choices."""
+    assert f" {said} " in f" {words(**settings)} "
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"main_gpu": -1},
+        {"reasoning_budget": -1},
+        {"yarn_ext_factor": -1.0},
+        {"warmup": True},
+        {"repack": True},
+        {"context_shift": False},
+        {"cont_batching": None},
+        {"load_mode": ""},
+        {"lazy_mode": "auto"},
+        {"threads_http": 0},
+        {"override_tensor": []},
+        {"chat_template_kwargs": {}},
+        {"cpu_strict": False},
+        {"metrics": True},
+    ],
+)
+def test_settings_that_stay_silent(settings: dict[str, Any]) -> None:
+    """The engine's own defaults are not repeated."""
+    assert words(**settings) == words()
+
+
+def test_metrics_can_be_switched_off() -> None:
+    """There is no negative spelling, so off is silence."""
+    assert "--metrics" not in words(metrics=False)
+
+
+def test_each_setting_has_one_flag() -> None:
+    """No key and no spelling stands twice."""
+    keys, names = [flag.key for flag in LLAMACPP_FLAGS], [flag.name for flag in LLAMACPP_FLAGS]
+    assert len(set(keys)) == len(keys)
+    assert len(set(names)) == len(names)
+
+
+def test_the_document_lists_every_key() -> None:
+    """`design.md` is what the planner is written against: it names exactly the table's keys."""
+    text = (Path(package.__file__).parent / "design.md").read_text()
+    section = text.split("## Keys the planner supplies")[1].split("## The embedded lane")[0]
+    named = set(re.findall(r"`([a-z][a-z0-9_]*)`", section)) - {"auto", "all"}
+    assert named == {flag.key for flag in LLAMACPP_FLAGS}
+
+
+def test_the_test_engine_takes_every_flag() -> None:
+    """The stub accepts whatever the table can say, negatives included."""
+    takes = {*llama_server.VALUED, *llama_server.SWITCHES}
+    assert {flag.name for flag in LLAMACPP_FLAGS} <= takes
+    for key in ("kv_unified", "cont_batching", "op_offload", "slots_endpoint"):
+        said = compile_argv(LLAMACPP_FLAGS, {key: False}, ()).words
+        assert {word for word in said if word.startswith("--no-")} <= takes

@@ -1,0 +1,555 @@
+"""Engine processes, against the stub engine as a real process."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blazar.adapters.engines import children as module
+from blazar.adapters.engines import exits, processes, runfiles, tether
+from blazar.adapters.engines.children import Patience, SubprocessChildren
+from blazar.adapters.engines.llamacpp.spec import LLAMACPP
+from blazar.adapters.engines.pool import ChildPool
+from blazar.adapters.engines.runfiles import PidRecord, RunFiles
+from blazar.application.ports.children import LaunchPlan
+from blazar.application.ports.upstream import ChildCall
+from blazar.domain.argv import compile_argv
+from blazar.domain.errors import SpawnFailed
+from blazar.domain.kinds import EngineKind
+from tests.support.engine import LoopClock, RealEntropy, stub_model, stub_server, until
+
+SHORT = Patience(ready=10.0, first_term=0.3, second_term=0.1, kill=10.0)
+
+
+def make(run_dir: Path, patience: Patience = SHORT) -> SubprocessChildren:
+    return SubprocessChildren(
+        run_dir,
+        LoopClock(),
+        RealEntropy(),
+        lambda port, key, model: ChildPool("127.0.0.1", port, key, model),
+        {EngineKind.LLAMACPP: LLAMACPP},
+        patience=patience,
+    )
+
+
+def a_plan(folder: Path, key: str = "org/model:tag", **switches: Any) -> LaunchPlan:
+    program = stub_server(folder / "engine")
+    model = stub_model(folder / "model.gguf", **switches)
+    settings = {"model_path": str(model), "alias": key, "ctx_size": 512, "slots": 1, "kv_unified": False}
+    flags = compile_argv(LLAMACPP.flags, settings, ())
+    return LaunchPlan(key, key, EngineKind.LLAMACPP, "b1", (str(program), *flags.words))
+
+
+@pytest.fixture
+def run_dir(tmp_path: Path) -> Path:
+    folder = tmp_path / "run"
+    folder.mkdir(mode=0o700)
+    return folder
+
+
+async def served(children: SubprocessChildren, plan: LaunchPlan) -> Any:
+    """A child that is ready."""
+    child = await children.spawn(plan)
+    await ready(child)
+    return child
+
+
+async def ready(child: Any) -> None:
+    for _ in range(1000):
+        if await child.is_ready():
+            return
+        await asyncio.sleep(0.01)
+    pytest.fail(f"never ready: {child.last_lines(10)}")
+
+
+async def ended(child: Any, number: int = signal.SIGTERM) -> int:
+    child.signal(number)
+    status: int = await asyncio.wait_for(child.wait(), 30)
+    await child.aclose()
+    return status
+
+
+def run(test: Callable[[], Awaitable[None]]) -> None:
+    asyncio.run(asyncio.wait_for(test(), 120))
+
+
+def test_a_child_serves_and_stops(tmp_path: Path, run_dir: Path) -> None:
+    """Spawned, ready, answering with our key, stopped by TERM with status 0, its pid and key files gone, its log kept."""
+
+    async def scenario() -> None:
+        children = make(run_dir)
+        child = await served(children, a_plan(tmp_path))
+        answer = await child.upstream.fetch(ChildCall(b"GET", b"/slots"), 10)
+        assert answer.status == 200
+        names = sorted(path.name for path in run_dir.iterdir())
+        assert names == ["org%2Fmodel%3Atag.apikey", "org%2Fmodel%3Atag.log", "org%2Fmodel%3Atag.pid"]
+        assert child.progress() > 0
+        assert child.rss() > 2**20
+        assert await ended(child) == 0
+        assert child.rss() == 0
+        assert [path.name for path in run_dir.iterdir()] == ["org%2Fmodel%3Atag.log"]
+
+    run(scenario)
+
+
+def test_the_secret_is_never_on_the_command_line(tmp_path: Path, run_dir: Path) -> None:
+    """The key goes by a file that only the owner may read, the address is loopback, foreign origins are refused (J21)."""
+
+    async def scenario() -> None:
+        child = await served(make(run_dir), a_plan(tmp_path))
+        key_file = RunFiles(run_dir, "org/model:tag").key_file
+        secret = key_file.read_text().strip()
+        assert stat.S_IMODE(key_file.stat().st_mode) == 0o600
+        assert len(secret) == 32
+        shown = Path(f"/proc/{child.pid}/cmdline").read_bytes() + Path(f"/proc/{child.pid}/environ").read_bytes()
+        assert secret.encode() not in shown
+        words = " ".join(child.argv)
+        assert "--host 127.0.0.1" in words
+        assert "--cors-origins localhost" in words
+        assert await ended(child) == 0
+
+    run(scenario)
+
+
+def test_the_pid_is_the_engines_own(tmp_path: Path, run_dir: Path) -> None:
+    """The shim replaces itself: what we signal is the engine, in a session of its own."""
+
+    async def scenario() -> None:
+        child = await served(make(run_dir), a_plan(tmp_path))
+        assert (
+            b"llama_server" in Path(f"/proc/{child.pid}/cmdline").read_bytes()
+            or str(child.argv[0]).encode() in Path(f"/proc/{child.pid}/cmdline").read_bytes()
+        )
+        assert os.getsid(child.pid) == child.pid
+        assert await ended(child) == 0
+
+    run(scenario)
+
+
+def test_inherited_settings_are_scrubbed(tmp_path: Path, run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """LLAMA_ARG_* and our bootstrap keys do not reach a child; what the plan adds does (D30)."""
+    monkeypatch.setenv("LLAMA_ARG_CTX_SIZE", "1")
+    monkeypatch.setenv("LLAMA_API_KEY", "theirs")
+    monkeypatch.setenv("BLAZAR_KEYS", "plm_secret")
+
+    async def scenario() -> None:
+        plan = a_plan(tmp_path)._replace(env=(("CUDA_VISIBLE_DEVICES", "0"),))
+        child = await served(make(run_dir), plan)
+        environ = Path(f"/proc/{child.pid}/environ").read_bytes().split(b"\0")
+        names = {entry.partition(b"=")[0] for entry in environ}
+        assert not {b"LLAMA_ARG_CTX_SIZE", b"LLAMA_API_KEY", b"BLAZAR_KEYS"} & names
+        assert b"CUDA_VISIBLE_DEVICES=0" in environ
+        assert await ended(child) == 0
+
+    run(scenario)
+
+
+def test_a_missing_program_is_a_sentence(tmp_path: Path, run_dir: Path) -> None:
+    """No program: SpawnFailed at once, with the path."""
+
+    async def scenario() -> None:
+        plan = a_plan(tmp_path)._replace(words=(str(tmp_path / "nothing"),))
+        with pytest.raises(SpawnFailed, match="nothing"):
+            await make(run_dir).spawn(plan)
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("step", ["write_pid", "open_log"])
+def test_a_full_disk_starts_nothing(tmp_path: Path, run_dir: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    """When a run file cannot be written the spawn fails with the reason, and neither process nor secret is left."""
+    started = []
+    honest = subprocess.Popen
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    def watched(*given: Any, **named: Any) -> subprocess.Popen[bytes]:
+        started.append(honest(*given, **named))
+        return started[-1]
+
+    monkeypatch.setattr(RunFiles, step, full)
+    monkeypatch.setattr(module.subprocess, "Popen", watched)
+
+    async def scenario() -> None:
+        with pytest.raises(SpawnFailed, match="No space left"):
+            await make(run_dir).spawn(a_plan(tmp_path))
+        assert not list(run_dir.glob("*.apikey"))
+        assert all(process.returncode == -signal.SIGKILL for process in started)
+
+    run(scenario)
+
+
+def test_a_program_that_cannot_run_says_so_in_its_log(tmp_path: Path, run_dir: Path) -> None:
+    """An executable of another machine's format ends with a last line that names it."""
+    program = tmp_path / "alien"
+    program.write_bytes(b"\x7fELF\x00 not for here")
+    program.chmod(0o755)
+
+    async def scenario() -> None:
+        child = await make(run_dir).spawn(a_plan(tmp_path)._replace(words=(str(program),)))
+        assert await asyncio.wait_for(child.wait(), 30) == 127
+        assert "cannot start" in child.last_lines()[-1]
+        await child.aclose()
+
+    run(scenario)
+
+
+def test_what_it_said_last_is_kept(tmp_path: Path, run_dir: Path) -> None:
+    """A child that dies while loading leaves its reason for the error message (G28)."""
+
+    async def scenario() -> None:
+        child = await make(run_dir).spawn(a_plan(tmp_path, oom=1))
+        assert await asyncio.wait_for(child.wait(), 30) == 1
+        assert child.last_lines(1) == ["CUDA error: out of memory"]
+        assert child.last_lines(0) == []
+        assert not await child.is_ready()
+        await child.aclose()
+
+    run(scenario)
+
+
+def test_fifty_megabytes_of_output_block_nothing(tmp_path: Path, run_dir: Path) -> None:
+    """Output goes straight to the log: a talkative child still gets ready, its progress grows, and the log can be cut."""
+
+    async def scenario() -> None:
+        child = await served(make(run_dir), a_plan(tmp_path, spam_mb=50))
+        assert child.progress() > 50 * 2**20
+        before = child.progress()
+        child._trim()
+        assert child._files.log_size() < runfiles.LOG_CAP
+        assert child.progress() >= before
+        assert child._files.old_log.exists()
+        assert await ended(child) == 0
+        assert "cleaning up" in child.last_lines(1)[0]
+
+    run(scenario)
+
+
+def test_the_previous_log_is_kept_once(tmp_path: Path, run_dir: Path) -> None:
+    """A new child starts a fresh log; the old one lies beside it."""
+
+    async def scenario() -> None:
+        children = make(run_dir)
+        for _ in range(2):
+            child = await served(children, a_plan(tmp_path))
+            assert await ended(child) == 0
+        files = RunFiles(run_dir, "org/model:tag")
+        assert files.old_log.read_text().count("listening") == files.log.read_text().count("listening") == 1
+
+    run(scenario)
+
+
+def test_loading_is_not_ready(tmp_path: Path, run_dir: Path) -> None:
+    """503 on /health is not ready; output counts as progress."""
+
+    async def scenario() -> None:
+        child = await make(run_dir).spawn(a_plan(tmp_path, load_secs=60))
+        await until(lambda: "listening" in " ".join(child.last_lines()))
+        assert not await child.is_ready()
+        seen = child.progress()
+        await until(lambda: child.progress() > seen)
+        assert await ended(child) == 0
+
+    run(scenario)
+
+
+def test_another_program_on_the_port_is_not_ours(tmp_path: Path, run_dir: Path) -> None:
+    """A healthy server that serves another alias, or refuses our key, is never ready (G17)."""
+
+    async def scenario() -> None:
+        children = make(run_dir)
+        stranger = await children.spawn(a_plan(tmp_path, "stranger", wrong_alias="other"))
+        await until(lambda: "loaded" in " ".join(stranger.last_lines()))
+        assert not await stranger.is_ready()
+        ours = await served(children, a_plan(tmp_path, "ours"))
+        imposter = ChildPool("127.0.0.1", ours.port, "wrong-key", "ours")
+        await ours.upstream.aclose()
+        ours.upstream = imposter
+        assert not await ours.is_ready()
+        await imposter.aclose()
+        for child in (stranger, ours):
+            assert await ended(child) == 0
+
+    run(scenario)
+
+
+def test_a_stolen_port_is_retried_once(tmp_path: Path, run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A child whose port was taken between choosing and binding starts over on another one, unseen."""
+    taken = socket.create_server(("127.0.0.1", 0))
+    offered = [taken.getsockname()[1]]
+    honest = module.free_port
+    monkeypatch.setattr(module, "free_port", lambda: offered.pop() if offered else honest())
+
+    async def scenario() -> None:
+        child = await make(run_dir).spawn(a_plan(tmp_path))
+        first = child.pid
+        await ready(child)
+        assert child.pid != first
+        assert json.loads(RunFiles(run_dir, "org/model:tag").pid_file.read_text())["pid"] == child.pid
+        assert await ended(child) == 0
+
+    run(scenario)
+    taken.close()
+
+
+def test_a_port_taken_twice_is_an_exit(tmp_path: Path, run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second failure is reported as it is."""
+    taken = socket.create_server(("127.0.0.1", 0))
+    monkeypatch.setattr(module, "free_port", lambda: taken.getsockname()[1])
+
+    async def scenario() -> None:
+        child = await make(run_dir).spawn(a_plan(tmp_path))
+        assert await asyncio.wait_for(child.wait(), 30) == 1
+        assert "couldn't bind" in child.last_lines(1)[0]
+        await child.aclose()
+
+    run(scenario)
+    taken.close()
+
+
+def test_ports_just_given_are_not_given_again(tmp_path: Path, run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two children that have not bound yet never get the same port."""
+    monkeypatch.setattr(module, "free_port", iter((7001, 7001, 7002)).__next__)
+
+    async def scenario() -> None:
+        children = make(run_dir)
+        pair = [await children.spawn(a_plan(tmp_path, key, exit_at_start=3)) for key in ("one", "two")]
+        assert [child.port for child in pair] == [7001, 7002]
+        for child in pair:
+            assert await asyncio.wait_for(child.wait(), 30) == 3
+            await child.aclose()
+
+    run(scenario)
+
+
+def test_term_can_be_ignored_and_kill_cannot(tmp_path: Path, run_dir: Path) -> None:
+    """Signals reach exactly that pid; a killed child reports the signal's number, and signalling the dead does nothing."""
+
+    async def scenario() -> None:
+        child = await served(make(run_dir), a_plan(tmp_path, ignore_term=1))
+        child.signal(signal.SIGTERM)
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(child.wait(), 0.2)
+        child.signal(signal.SIGKILL)
+        assert await asyncio.wait_for(child.wait(), 30) == -signal.SIGKILL
+        child.signal(signal.SIGTERM)
+        assert await child.wait() == -signal.SIGKILL
+        assert processes.start_time(child.pid) == ""
+        await child.aclose()
+        await child.aclose()
+
+    run(scenario)
+
+
+def test_cancelling_one_waiter_leaves_the_others(tmp_path: Path, run_dir: Path) -> None:
+    """`wait` may be asked by many and given up by some."""
+
+    async def scenario() -> None:
+        child = await served(make(run_dir), a_plan(tmp_path))
+        impatient, patient = asyncio.ensure_future(child.wait()), asyncio.ensure_future(child.wait())
+        await asyncio.sleep(0)
+        impatient.cancel()
+        child.signal(signal.SIGTERM)
+        assert await asyncio.wait_for(patient, 30) == 0
+        await child.aclose()
+
+    run(scenario)
+
+
+def test_without_pidfds_a_thread_waits(tmp_path: Path, run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Systems without the call learn of an end all the same."""
+    monkeypatch.delattr(exits.os, "pidfd_open")
+
+    async def scenario() -> None:
+        child = await served(make(run_dir), a_plan(tmp_path))
+        assert await ended(child) == 0
+
+    run(scenario)
+
+
+def test_elsewhere_a_pipe_ties_children(tmp_path: Path, run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a death signal one watched pipe ties all children; letting go of it ends those that live (D28)."""
+    monkeypatch.setattr(tether, "has_death_signal", lambda: False)
+
+    async def scenario() -> None:
+        children = make(run_dir)
+        pair = [await served(children, a_plan(tmp_path, key, ignore_term=1)) for key in ("one", "two")]
+        children.close()
+        for child in pair:
+            assert await asyncio.wait_for(child.wait(), 30) == -signal.SIGKILL
+            await child.aclose()
+        children.close()
+
+    run(scenario)
+
+
+def test_on_windows_a_job_ties_children(tmp_path: Path, run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is no exec, the engine is started directly and put into a job."""
+    tied = []
+    monkeypatch.setattr(tether, "has_shim", lambda: False)
+    monkeypatch.setattr(tether, "tie_on_windows", lambda process: tied.append(process.pid) or 1)
+
+    async def scenario() -> None:
+        child = await served(make(run_dir), a_plan(tmp_path))
+        assert tied == [child.pid]
+        assert await ended(child) == 0
+
+    run(scenario)
+
+
+def test_it_works_on_uvloop(tmp_path: Path, run_dir: Path) -> None:
+    """The daemon's loop watches process ends as asyncio's does."""
+    uvloop = pytest.importorskip("uvloop")
+
+    async def scenario() -> None:
+        child = await served(make(run_dir), a_plan(tmp_path))
+        assert await ended(child) == 0
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(asyncio.wait_for(scenario(), 120))
+
+
+def test_twenty_cycles_leak_nothing(tmp_path: Path, run_dir: Path) -> None:
+    """No descriptor, no process, no file more after twenty starts and stops."""
+
+    def open_files() -> int:
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    async def scenario() -> None:
+        children, plan = make(run_dir), a_plan(tmp_path)
+        assert await ended(await served(children, plan)) == 0
+        before = open_files()
+        for _ in range(20):
+            assert await ended(await served(children, plan)) == 0
+        assert open_files() == before
+        assert sorted(path.suffix for path in run_dir.iterdir()) == [".1", ".log"]
+        tasks = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+        assert all("llama" not in Path(f"/proc/{pid}/cmdline").read_text() for pid in tasks)
+
+    run(scenario)
+
+
+def orphaned(tmp_path: Path, run_dir: Path, **switches: Any) -> subprocess.Popen[bytes]:
+    """A live stub with a pidfile, started as no child of the adapter's, as an earlier daemon's would be."""
+    program = stub_server(tmp_path / "engine", **switches)
+    process = subprocess.Popen(
+        [program, "--port", "0", "--alias", "old"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    assert process.stderr is not None
+    while b"listening" not in process.stderr.readline():
+        pass
+    files = RunFiles(run_dir, "old")
+    files.write_key("k")
+    files.write_pid(PidRecord(process.pid, processes.start_time(process.pid), "b1", "old"))
+    return process
+
+
+@pytest.mark.parametrize(("switches", "status"), [({}, 0), ({"ignore_term": 1}, -9)])
+def test_orphans_are_found_and_reaped(tmp_path: Path, run_dir: Path, switches: dict[str, Any], status: int) -> None:
+    """A live child of an earlier daemon is named by its pidfile and ended, by KILL where TERM is ignored (G3)."""
+    process = orphaned(tmp_path, run_dir, **switches)
+
+    async def scenario() -> None:
+        children = make(run_dir)
+        (orphan,) = children.orphans()
+        assert (orphan.key, orphan.pid, orphan.tag) == ("old", process.pid, "b1")
+        await children.reap(orphan)
+        assert children.orphans() == []
+        assert list(run_dir.iterdir()) == []
+        await children.reap(orphan)
+
+    run(scenario)
+    assert process.wait(30) == status
+    process.communicate()
+
+
+def test_a_recycled_pid_is_never_signalled(tmp_path: Path, run_dir: Path) -> None:
+    """A pidfile whose start time is not the process's is stale: the stranger lives, the file goes."""
+    process = orphaned(tmp_path, run_dir)
+    start = processes.start_time(process.pid)
+    RunFiles(run_dir, "old").write_pid(PidRecord(process.pid, start + "0", "b1", "old"))
+    children = make(run_dir)
+    assert children.orphans() == []
+    assert list(run_dir.iterdir()) == []
+    processes.signal_same(process.pid, start + "0", signal.SIGKILL)
+    assert process.poll() is None
+    processes.signal_same(process.pid, start, signal.SIGKILL)
+    assert process.wait(30) == -signal.SIGKILL
+    processes.signal_same(process.pid, start, signal.SIGKILL)
+    process.communicate()
+
+
+def test_a_zombie_is_dead() -> None:
+    """A process that has ended and was not waited for has no start time (G5, D31)."""
+    process = subprocess.Popen([sys.executable, "-S", "-c", ""])
+    start = ""
+    while processes.start_time(process.pid):
+        start = processes.start_time(process.pid) or start
+    assert not processes.is_same(process.pid, start)
+    process.wait(30)
+
+
+def test_our_own_children_are_no_orphans(tmp_path: Path, run_dir: Path) -> None:
+    """A running daemon does not take its children for somebody else's; foreign and broken pidfiles are passed over."""
+    (run_dir / "foreign.pid").write_text("123")
+    (run_dir / "broken.pid").write_text('{"pid": "x"}')
+
+    async def scenario() -> None:
+        children = make(run_dir)
+        child = await served(children, a_plan(tmp_path))
+        assert children.orphans() == []
+        assert [orphan.pid for orphan in make(run_dir).orphans()] == [child.pid]
+        assert await ended(child) == 0
+
+    run(scenario)
+    assert (run_dir / "foreign.pid").exists()
+
+
+def test_a_successors_files_are_left_alone(run_dir: Path) -> None:
+    """Closing a dead child late does not delete what its successor wrote under the same key."""
+    files = RunFiles(run_dir, "m")
+    files.write_key("new")
+    files.write_pid(PidRecord(2, "s", "t", "m"))
+    files.remove(1, "old")
+    assert files.pid_file.exists()
+    assert files.key_file.exists()
+    files.remove(2, "new")
+    assert list(run_dir.iterdir()) == []
+
+
+def test_the_daemons_own_names_are_not_a_models(run_dir: Path) -> None:
+    """A model called `daemon` does not write into the daemon's log."""
+    assert RunFiles(run_dir, "daemon").log.name == "%64aemon.log"
+
+
+def test_facts_without_proc(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elsewhere psutil tells start times; a dead pid has none."""
+    monkeypatch.setattr(processes, "has_proc", lambda: False)
+    assert processes.is_same(os.getpid(), processes.start_time(os.getpid()))
+    process = subprocess.Popen([sys.executable, "-S", "-c", ""])
+    process.wait(30)
+    assert processes.start_time(process.pid) == ""
+    assert processes.bytes_read(process.pid) == 0
+    assert processes.resident_bytes(os.getpid()) > 2**20
+    assert processes.resident_bytes(process.pid) == 0
+
+
+def test_signals_without_pidfds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a process cannot be pinned, the start time is still checked first."""
+    monkeypatch.delattr(processes.os, "pidfd_open")
+    process = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(60)"])
+    start = processes.start_time(process.pid)
+    processes.signal_same(process.pid, "not it", signal.SIGKILL)
+    assert process.poll() is None
+    processes.signal_same(process.pid, start, signal.SIGKILL)
+    assert process.wait(30) == -signal.SIGKILL

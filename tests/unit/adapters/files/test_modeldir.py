@@ -1,0 +1,205 @@
+"""Models on disk: facts, links, and what is never deleted."""
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from blazar.adapters.files.modeldir import DiskWeightFiles
+from blazar.domain.errors import BadModelFile, Conflict, NotFound, StoreTrouble
+from blazar.domain.kinds import Weights
+from tests.support.gguf_files import Gguf, Row, save_shards, tiny
+from tests.support.shared import shared
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> DiskWeightFiles:
+    return DiskWeightFiles(tmp_path / "data" / "models")
+
+
+def test_the_facts_of_a_single_file(weights: DiskWeightFiles, tmp_path: Path) -> None:
+    """Everything a row needs comes from the header."""
+    path = tiny().save(tmp_path / "m.gguf")
+    facts = weights.inspect(str(path))
+    assert facts.files == (str(path),)
+    assert facts.sizes == (path.stat().st_size,)
+    assert (facts.weights, facts.arch, facts.quant) == (Weights.GGUF, "llama", "F16")
+    assert facts.parameters == 64 * 3 + 2 * 64 * 64 + 64
+    assert (facts.ctx_train, facts.embedding_length, facts.pooling, facts.template) == (512, 64, None, True)
+
+
+def test_an_embedding_model_says_so(weights: DiskWeightFiles, tmp_path: Path) -> None:
+    """The pooling type is what makes one (D38)."""
+    file = tiny("bert", extra={"bert.pooling_type": 1}).having(tokenizer__chat_template=None)
+    facts = weights.inspect(str(file.save(tmp_path / "m.gguf")))
+    assert (facts.arch, facts.pooling, facts.template) == ("bert", 1, False)
+
+
+def test_a_shard_set_is_summed(weights: DiskWeightFiles, tmp_path: Path) -> None:
+    """All siblings count (F19), from whichever shard one starts."""
+    paths = save_shards(tmp_path, "big", 3)
+    facts = weights.inspect(str(paths[1]))
+    assert facts.files == tuple(map(str, paths))
+    assert facts.sizes == tuple(path.stat().st_size for path in paths)
+    assert facts.parameters == 3 * 64 * 64
+    assert facts == weights.inspect(str(tmp_path))
+
+
+def test_a_relative_path_becomes_absolute(
+    weights: DiskWeightFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row must hold wherever it is read from."""
+    tiny().save(tmp_path / "m.gguf")
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path / "sub")
+    assert weights.inspect("../m.gguf").files == (str(tmp_path.resolve() / "m.gguf"),)
+
+
+def test_refusals_of_inspect(weights: DiskWeightFiles, tmp_path: Path) -> None:
+    """Missing, not a model, an impossible path: a refusal each, never an OSError."""
+    with pytest.raises(NotFound):
+        weights.inspect(str(tmp_path / "gone" / "m-00001-of-00002.gguf"))
+    with pytest.raises(NotFound):
+        weights.inspect(str(tmp_path / "gone.gguf"))
+    with pytest.raises(BadModelFile):
+        weights.inspect("nul\0byte")
+    with pytest.raises(BadModelFile, match="File name too long"):
+        weights.inspect("/" + "x" * 300)
+    (tmp_path / "text.gguf").write_text("hello")
+    with pytest.raises(BadModelFile):
+        weights.inspect(str(tmp_path / "text.gguf"))
+
+
+def test_links_cost_nothing_and_keep_the_name_reversible(weights: DiskWeightFiles, tmp_path: Path) -> None:
+    """The same inode under the encoded name; shards keep their suffix."""
+    path = tiny().save(tmp_path / "m.gguf")
+    links, owned = weights.link("org/m:q4", (str(path),))
+    assert (links, owned) == ((str(weights.folder / "org%2Fm%3Aq4.gguf"),), True)
+    assert Path(links[0]).samefile(path)
+    shards = tuple(map(str, save_shards(tmp_path, "whatever", 2)))
+    links, owned = weights.link("big", shards)
+    assert [Path(link).name for link in links] == ["big-00001-of-00002.gguf", "big-00002-of-00002.gguf"]
+    assert weights.inspect(links[1]).digest == weights.inspect(shards[0]).digest
+
+
+def test_a_symlink_is_linked_to_what_it_means(weights: DiskWeightFiles, tmp_path: Path) -> None:
+    """Download caches name blobs by symlinks; a hardlink to the symlink would dangle when the cache is cleaned."""
+    blob = tiny().save(tmp_path / "blobs" / "abc")
+    name = tmp_path / "snapshot.gguf"
+    name.symlink_to(blob)
+    links, owned = weights.link("m", weights.inspect(str(name)).files)
+    assert owned
+    assert not Path(links[0]).is_symlink()
+    assert Path(links[0]).samefile(blob)
+
+
+@pytest.mark.parametrize("number", [errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK])
+def test_where_links_are_impossible_the_file_is_referred_to(
+    weights: DiskWeightFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """D36, and never a copy: not even of the first shard, whose link was possible."""
+    shards = tuple(map(str, save_shards(tmp_path, "m", 3)))
+    real, calls = os.link, []
+
+    def link(source: str, target: str) -> None:
+        calls.append(target)
+        if len(calls) == 2:
+            raise OSError(number, os.strerror(number))
+        real(source, target)
+
+    monkeypatch.setattr(os, "link", link)
+    assert weights.link("m", shards) == (shards, False)
+    assert list(weights.folder.iterdir()) == []
+
+
+def test_a_second_shard_that_fails_takes_the_first_link_along(
+    weights: DiskWeightFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A set is linked whole or not at all, whatever stops it."""
+    shards = tuple(map(str, save_shards(tmp_path, "m", 2)))
+    real = os.link
+
+    def link(source: str, target: str) -> None:
+        if "00002" in target:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(source, target)
+
+    monkeypatch.setattr(os, "link", link)
+    with pytest.raises(StoreTrouble, match="No space left on device"):
+        weights.link("m", shards)
+    assert list(weights.folder.iterdir()) == []
+    assert all(Path(shard).exists() for shard in shards)
+
+
+def test_a_foreign_file_in_the_way_is_left_alone(weights: DiskWeightFiles, tmp_path: Path) -> None:
+    """Its owner decides; nothing of the set stays behind."""
+    shards = tuple(map(str, save_shards(tmp_path, "m", 2)))
+    weights.folder.mkdir(parents=True)
+    foreign = weights.folder / "m-00002-of-00002.gguf"
+    foreign.write_text("precious")
+    with pytest.raises(Conflict, match="is in the way"):
+        weights.link("m", shards)
+    assert foreign.read_text() == "precious"
+    assert list(weights.folder.iterdir()) == [foreign]
+
+
+def test_a_file_put_into_the_models_folder_by_hand_stays_its_owners(weights: DiskWeightFiles) -> None:
+    """It is referred to, so that `rm` cannot delete the only copy, however the path is spelled."""
+    path = tiny().save(weights.folder / "m.gguf")
+    assert weights.link("m", (str(path),)) == ((str(path),), False)
+    door = weights.folder.parent / "door"
+    door.symlink_to(weights.folder)
+    assert weights.link("m", (str(door / "m.gguf"),)) == ((str(door / "m.gguf"),), False)
+
+
+def test_an_import_that_did_not_end_is_picked_up(weights: DiskWeightFiles, tmp_path: Path) -> None:
+    """The link of last time is the link of this time."""
+    path = str(tiny().save(tmp_path / "m.gguf"))
+    assert weights.link("m", (path,)) == weights.link("m", (path,))
+
+
+def test_a_file_that_vanished_is_not_found(weights: DiskWeightFiles, tmp_path: Path) -> None:
+    """Between inspecting and linking."""
+    with pytest.raises(NotFound, match=r"gone\.gguf"):
+        weights.link("m", (str(tmp_path / "gone.gguf"),))
+
+
+def test_only_links_inside_the_folder_are_deleted(weights: DiskWeightFiles, tmp_path: Path) -> None:
+    """Not outside it, not below it, not by way of `..`."""
+    outside = tiny().save(tmp_path / "m.gguf")
+    below = tiny().save(weights.folder / "sub" / "m.gguf")
+    (link,), _ = weights.link("m", (str(outside),))
+    sneaky = str(weights.folder / ".." / "models" / "m.gguf")
+    weights.unlink((str(outside), str(below), sneaky))
+    assert outside.exists()
+    assert below.exists()
+    assert Path(link).exists()
+    weights.unlink((link, link))
+    assert not Path(link).exists()
+    assert outside.exists()
+
+
+def test_what_cannot_be_deleted_is_said(weights: DiskWeightFiles) -> None:
+    """A folder of that name, say."""
+    (weights.folder / "m.gguf").mkdir(parents=True)
+    with pytest.raises(StoreTrouble, match=r"deleting .* failed"):
+        weights.unlink((str(weights.folder / "m.gguf"),))
+
+
+def test_the_shared_models_have_the_facts_they_were_made_with(weights: DiskWeightFiles) -> None:
+    """A real embedding model and a scripted one."""
+    facts = weights.inspect(str(shared("models/minilm-q8_0.gguf")))
+    assert (facts.arch, facts.quant, facts.pooling, facts.ctx_train) == ("bert", "Q8_0", 1, 512)
+    facts = weights.inspect(str(shared("models/scripted.gguf")))
+    assert (facts.arch, facts.pooling, facts.template, facts.ctx_train) == ("llama", None, True, 1_048_576)
+    for name in ("tiny-lora", "mmproj-64"):
+        with pytest.raises(BadModelFile):
+            weights.inspect(str(shared(f"models/{name}.gguf")))
+
+
+def test_metadata_is_a_copy(weights: DiskWeightFiles, tmp_path: Path) -> None:
+    """The cached header cannot be changed through it."""
+    path = str(Gguf(tiny().pairs, [Row("a")]).save(tmp_path / "m.gguf"))
+    weights.metadata(path)["general.name"] = "changed"
+    assert weights.metadata(path)["general.name"] == "Tiny"

@@ -1,0 +1,169 @@
+"""The whole cold shell over small fakes, wrapped as composition wraps it; the hot paths end in a lane that only counts."""
+
+from collections.abc import Awaitable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from blazar.adapters.http.app import create_app
+from blazar.adapters.http.asgi import App, Receive, Scope, Send
+from blazar.adapters.http.entrance import Entrance
+from blazar.adapters.http.layers.doors import Doors
+from blazar.adapters.http.layers.order import wrap
+from blazar.adapters.http.manage.children import Children, children_blueprint
+from blazar.adapters.http.manage.meta import Meta, meta_blueprint
+from blazar.adapters.http.manage.reports import Reports, reports_blueprint
+from blazar.adapters.http.ollama.library import Library, library_blueprint
+from blazar.adapters.http.openai.models import models_blueprint
+from blazar.adapters.http.routes import ROUTES
+from blazar.application.models.show_model import Shown
+from blazar.application.supervise.views import InstanceView, Supervising
+from blazar.domain import names
+from blazar.domain.errors import ModelNotFound
+from blazar.domain.kinds import EngineKind, Provenance, Weights
+from blazar.domain.records import Engine, Model
+from tests.unit.adapters.http.asgi_calls import StepClock, doors
+
+SMALL = Model(
+    name="smollm2",
+    files=("/models/smollm2.gguf",),
+    sizes=(98_000_000,),
+    weights=Weights.GGUF,
+    arch="llama",
+    quant="Q4_1",
+    parameters=134_515_008,
+    ctx_train=8192,
+    embedding_length=576,
+    pooling=None,
+    template=True,
+    owned=True,
+    digest="c0ffee" * 10 + "abcd",
+    imported_at=1_700_000_000.0,
+)
+EMBEDDER = replace(
+    SMALL, name="org/minilm-q8", arch="bert", quant="Q8_0", parameters=22_700_000, pooling=1, template=False
+)
+ENGINE = Engine("b9000", EngineKind.LLAMACPP, Provenance.ARCHIVE, "/engines/b9000/llama-server", "9000", True, 5.0)
+VIEW = InstanceView(
+    key="smollm2",
+    model="smollm2",
+    state="serving",
+    engine="b9000",
+    provenance="archive",
+    pid=4242,
+    port=5555,
+    ctx=4096,
+    slots=1,
+    in_flight=0,
+    waiting=0,
+    size=98_000_000,
+    rss=150_000_000,
+    loaded_at=1_700_000_000.0,
+    expires_at=1_700_000_060.5,
+    load_seconds=0.25,
+    argv=("llama-server",),
+    notes=(),
+    last_error="",
+)
+
+
+@dataclass
+class Supervision(Supervising):
+    """Remembers wishes; `spawns` is what G22 counts."""
+
+    running: list[InstanceView] = field(default_factory=list)
+    spawns: list[tuple[str, float | None]] = field(default_factory=list)
+    evictions: list[tuple[str, bool]] = field(default_factory=list)
+    models: dict[str, Model] = field(default_factory=dict)
+
+    def views(self) -> list[InstanceView]:
+        return self.running
+
+    async def load(self, model: str, keep_alive: float | None = None) -> InstanceView:
+        if model not in self.models:
+            raise ModelNotFound(model, names.near(model, self.models))
+        self.spawns.append((model, keep_alive))
+        self.running = [VIEW._replace(key=model, model=model)]
+        return self.running[0]
+
+    async def evict(self, ref: str, *, force: bool = False, cause: str = "asked") -> list[str]:
+        if names.parse_ref(ref).model not in self.models:
+            raise ModelNotFound(ref, names.near(ref, self.models))
+        self.evictions.append((ref, force))
+        return [view.key for view in self.running if view.model == ref]
+
+    def reset(self) -> list[str]:
+        return ["crashy"]
+
+
+class Parts:
+    """A gateway and everything a test may want to look at."""
+
+    def __init__(self, *models: Model, layers: Doors | None = None, metadata: dict[str, Any] | None = None) -> None:
+        self.models = {model.name: model for model in models}
+        self.metadata = metadata or {}
+        self.supervising = Supervision(models=self.models)
+        self.clock = StepClock()
+        self.doors = layers or doors(clock=self.clock)
+        self.lane: list[str] = []
+        self.removed: list[tuple[str, bool]] = []
+        self.broken: Exception | None = None
+        self.quart = create_app(self.blueprints())
+        entrance = Entrance()
+        entrance.open(self._hot(self.quart))
+        self.app: App = wrap(entrance, self.doors)
+
+    def blueprints(self) -> list[Any]:
+        library = Library(
+            list_models=self.list_models, show_model=self.show, remove_model=self.remove, copy_model=self.copy
+        )
+        return [
+            meta_blueprint(Meta(clock=self.clock, meter=self.doors.meter, version="9.9.9")),
+            children_blueprint(Children(supervising=self.supervising, list_models=self.list_models, clock=self.clock)),
+            reports_blueprint(Reports(explain=self.explain, diagnose=self.diagnose, list_engines=lambda: [ENGINE])),
+            models_blueprint(self.list_models),
+            library_blueprint(library),
+        ]
+
+    def _hot(self, app: Any) -> App:
+        paths = {(route.method, route.path) for route in ROUTES if route.lane}
+
+        def hot(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+            if (scope.get("method"), scope["path"]) in paths:
+                self.lane.append(scope["path"])
+                return send({"type": "http.response.start", "status": 200, "headers": []})
+            handed_on: Awaitable[None] = app(scope, receive, send)
+            return handed_on
+
+        return hot
+
+    def list_models(self) -> list[Model]:
+        if self.broken is not None:
+            raise self.broken
+        return [self.models[name] for name in sorted(self.models)]
+
+    def get(self, name: str) -> Model:
+        found = self.models.get(names.resolve(name, self.models))
+        if found is None:
+            raise ModelNotFound(name, names.near(name, self.models))
+        return found
+
+    def show(self, name: str) -> Shown:
+        return Shown(self.get(name), self.metadata)
+
+    async def remove(self, name: str, *, force: bool = False) -> Model:
+        model = self.get(name)
+        self.removed.append((model.name, force))
+        return self.models.pop(model.name)
+
+    def copy(self, source: str, target: str) -> Model:
+        names.check_name(target)
+        self.models[target] = replace(self.get(source), name=target)
+        return self.models[target]
+
+    def explain(self, model: str) -> dict[str, Any]:
+        return {"model": self.get(model).name, "argv": ["llama-server"]}
+
+    async def diagnose(self) -> dict[str, Any]:
+        return {
+            "sections": [{"name": "SYSTEM", "rows": [{"check": "ram", "status": "ok", "detail": "", "remedy": ""}]}]
+        }

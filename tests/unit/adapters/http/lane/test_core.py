@@ -1,0 +1,530 @@
+"""The way of a request through the lane, over every endpoint."""
+
+import json
+from typing import Any
+
+import pytest
+
+from blazar.adapters.http.lane.core import OFF_LOOP
+from blazar.adapters.http.lane.relay import Limits
+from blazar.domain import teaching
+from blazar.domain.errors import Busy, ChildDied
+from blazar.domain.kinds import Task
+from tests.support.lane_rig import DONE, SSE, TRACE, Rig, chunk, run, usage_chunk, whole_chat
+
+USER = [{"role": "user", "content": "hi"}]
+CHAT = "/v1/chat/completions"
+STREAMS: dict[str, dict[str, Any]] = {
+    CHAT: {"model": "tiny", "stream": True, "messages": USER},
+    "/v1/completions": {"model": "tiny", "stream": True, "prompt": "hi"},
+    "/v1/messages": {"model": "tiny", "stream": True, "max_tokens": 9, "messages": USER},
+    "/api/chat": {"model": "tiny", "messages": USER},
+    "/api/generate": {"model": "tiny", "prompt": "hi"},
+}
+WHOLES: dict[str, dict[str, Any]] = {path: {**body, "stream": False} for path, body in STREAMS.items()}
+EMBEDS: dict[str, dict[str, Any]] = {
+    "/v1/embeddings": {"model": "tiny", "input": "hi"},
+    "/api/embed": {"model": "tiny", "input": "hi"},
+    "/api/embeddings": {"model": "tiny", "prompt": "hi"},
+}
+COUNT = "/v1/messages/count_tokens"
+EVERY: dict[str, dict[str, Any]] = {**STREAMS, **EMBEDS, COUNT: {"model": "tiny", "messages": USER}}
+KINDS = {path: "anthropic" if "messages" in path else "ollama" if "/api/" in path else "openai" for path in EVERY}
+CUT = ChildDied("the engine went away")
+
+
+def message_of(path: str, body: bytes) -> str:
+    """The sentence in an error of this endpoint's dialect; its envelope is checked on the way."""
+    said = json.loads(body)
+    if KINDS[path] == "ollama":
+        assert list(said) == ["error"]
+        return said["error"]
+    if KINDS[path] == "anthropic":
+        assert said["type"] == "error"
+        assert said["request_id"] == TRACE
+        return said["error"]["message"]
+    assert set(said["error"]) == {"message", "type", "param", "code"}
+    return said["error"]["message"]
+
+
+def last_error(path: str, body: bytes) -> str:
+    """The sentence of the error that ends a stream, in the dialect's form (D35)."""
+    if KINDS[path] == "ollama":
+        return json.loads(body.splitlines()[-1])["error"]
+    event = body.rstrip(b"\n").split(b"\n\n")[-1]
+    if KINDS[path] == "anthropic":
+        assert event.startswith(b"event: error\n")
+    assert b"[DONE]" not in body
+    return json.loads(event.split(b"data: ", 1)[1])["error"]["message"]
+
+
+@pytest.mark.parametrize("path", STREAMS)
+def test_a_stream_goes_through(path: str) -> None:
+    """Head, text and end arrive; the record knows model, dialect and tokens; the lease is back."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(path, STREAMS[path])
+        assert reply.status == 0  # nothing before the child has spoken
+        rig.exchange.head(200, SSE)
+        piece = chunk("Hel") if "chat" in rig.exchange.call.path.decode() else b'data: {"choices":[{"text":"Hel","index":0,"finish_reason":null}],"model":"tiny"}\n\n'
+        rig.exchange.body(piece)
+        assert reply.status == 200
+        assert b"Hel" in reply.body
+        rig.exchange.body(chunk(finish="stop") + usage_chunk() + DONE)
+        rig.exchange.end()
+        await rig.clock.settle()
+        assert reply.finished
+        (kind,) = reply.header(b"content-type")
+        assert kind == (b"application/x-ndjson" if KINDS[path] == "ollama" else b"text/event-stream")
+        record = rig.records[0]
+        assert (record.model, record.dialect, record.stream) == ("tiny", KINDS[path], True)
+        assert (record.prompt_tokens, record.completion_tokens) == (11, 7)
+
+    run(test)
+
+
+@pytest.mark.parametrize("path", STREAMS)
+def test_streams_may_not_be_buffered_by_proxies(path: str) -> None:
+    """Every stream says so to caches and to nginx (case D10 of streaming)."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(path, STREAMS[path])
+        rig.exchange.head(200, SSE)
+        rig.exchange.body(chunk("a"))
+        rig.exchange.body(chunk(finish="stop") + DONE)
+        rig.exchange.end()
+        assert reply.header(b"cache-control") == [b"no-cache"]
+        assert reply.header(b"x-accel-buffering") == [b"no"]
+
+    run(test)
+
+
+@pytest.mark.parametrize("path", WHOLES)
+def test_a_whole_answer_goes_through(path: str) -> None:
+    """One JSON answer with its length, in the dialect, under the caller's model name."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(path, {**WHOLES[path], "model": "tiny:latest"})
+        await rig.answer(whole_chat(model="/home/u/x.gguf"))
+        assert (reply.status, reply.finished) == (200, True)
+        assert reply.header(b"content-length") == [b"%d" % len(reply.body)]
+        assert "hello" in json.dumps(reply.json())
+        assert reply.json()["model"] == "tiny:latest"  # case A22
+        assert rig.asked["model"] == "tiny"
+        assert rig.records[0].prompt_tokens == 11
+
+    run(test)
+
+
+@pytest.mark.parametrize("path", EVERY)
+@pytest.mark.parametrize("raw", [b"", b"{", b"[]", b'"x"', b"null", b"\xff\xfe", b'{"model":"tiny","x":"\xff"}', b"[" * 100_000])
+def test_a_body_that_is_no_object_is_a_400(path: str, raw: bytes) -> None:
+    """Empty, cut, not an object or not UTF-8: a 400 in the dialect's envelope, and no model is touched (case A21)."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(path, raw)
+        assert reply.status == 400
+        assert "JSON" in message_of(path, reply.body)
+        assert not rig.leasing.leases
+        assert not rig.leasing.asks
+
+    run(test)
+
+
+@pytest.mark.parametrize("path", EVERY)
+def test_a_body_without_model_is_a_400(path: str) -> None:
+    """The missing field is named."""
+
+    async def test(rig: Rig) -> None:
+        body = {key: value for key, value in EVERY[path].items() if key != "model"}
+        reply = await rig.post(path, body)
+        assert (reply.status, message_of(path, reply.body)) == (400, teaching.field_missing("model"))
+        reply = await rig.post(path, {**body, "model": 7})
+        assert reply.status == 400
+
+    run(test)
+
+
+@pytest.mark.parametrize("path", EVERY)
+def test_an_unknown_model_is_a_404_with_near_matches(path: str) -> None:
+    """Never served by whatever is loaded (case A23)."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(path, {**EVERY[path], "model": "tinny"})
+        assert reply.status == 404
+        assert message_of(path, reply.body) == teaching.model_not_found("tinny", ("tiny",))
+
+    run(test)
+
+
+@pytest.mark.parametrize("path", EVERY)
+@pytest.mark.parametrize("status", [400, 404, 500, 503])
+def test_a_childs_error_keeps_status_and_text(path: str, status: int) -> None:
+    """Re-enveloped, not reworded (D10, C11); a 5xx counts against the child (G6)."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(path, EVERY[path])
+        await rig.answer(b'{"error":{"code":%d,"message":"no room","type":"x"}}' % status, status)
+        assert reply.status == status
+        assert message_of(path, reply.body) == "no room"
+        assert rig.lease.released == [(None, status >= 500)]
+
+    run(test)
+
+
+@pytest.mark.parametrize("path", EVERY)
+def test_a_child_that_fails_before_any_byte_is_a_502_that_says_why(path: str) -> None:
+    """The status is real, and the sentence has what the child said last."""
+
+    async def test(rig: Rig) -> None:
+        rig.leasing.said_last = "CUDA out of memory"
+        reply = await rig.post(path, EVERY[path])
+        rig.exchange.fault(CUT)
+        await rig.clock.settle()
+        assert reply.status == 502
+        assert message_of(path, reply.body) == "the engine went away; CUDA out of memory"
+        assert rig.lease.released == [(None, True)]
+
+    run(test)
+
+
+@pytest.mark.parametrize("path", STREAMS)
+def test_a_child_that_dies_in_a_stream_ends_it_with_one_error(path: str) -> None:
+    """After bytes the error is the last event of the dialect, and the coding is finished (D35, D4)."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(path, STREAMS[path])
+        rig.exchange.head(200, SSE)
+        rig.exchange.body(chunk("a"))
+        rig.exchange.fault(CUT)
+        await rig.clock.settle()
+        assert reply.finished
+        assert not reply.aborted
+        assert last_error(path, reply.body) == str(CUT)
+        assert rig.lease.released == [(None, True)]
+
+    run(test)
+
+
+@pytest.mark.parametrize("path", STREAMS)
+@pytest.mark.parametrize("ending", [b"data: {bad\n\n", b'data: {"error":{"code":500,"message":"boom"}}\n\n'])
+def test_a_broken_event_stops_the_child_and_ends_the_stream(path: str, ending: bytes) -> None:
+    """One error, the child is not listened to any further, the slot is free at once (cases D7, D9)."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(path, STREAMS[path])
+        rig.exchange.head(200, SSE)
+        rig.exchange.body(chunk("a"))
+        rig.exchange.body(ending)
+        assert rig.exchange.aborted
+        await rig.clock.settle()
+        assert reply.finished
+        wanted = "boom" if b"boom" in ending else teaching.child_garbled("tiny")
+        assert last_error(path, reply.body) == wanted
+        assert rig.lease.released == [(None, True)]
+        assert reply.body.count(wanted.encode()) == 1
+
+    run(test)
+
+
+@pytest.mark.parametrize("path", STREAMS)
+def test_an_error_event_before_anything_else_is_a_real_status(path: str) -> None:
+    """A stream whose first word is its failure was never one (case C12)."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(path, STREAMS[path])
+        rig.exchange.head(200, SSE)
+        rig.exchange.body(b'data: {"error":{"code":503,"message":"boom"}}\n\n')
+        await rig.clock.settle()
+        assert reply.status == 503
+        assert message_of(path, reply.body) == "boom"
+
+    run(test)
+
+
+@pytest.mark.parametrize("path", STREAMS)
+def test_a_stream_that_just_stops_is_not_a_success(path: str) -> None:
+    """Cut after some tokens without a finish: an error at the end, never a shorter answer (case D9)."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(path, STREAMS[path])
+        rig.exchange.head(200, SSE)
+        rig.exchange.body(chunk("a"))
+        rig.exchange.end()
+        await rig.clock.settle()
+        assert last_error(path, reply.body) == teaching.child_cut_stream("tiny")
+        assert rig.lease.released == [(None, True)]
+
+    run(test)
+
+
+@pytest.mark.parametrize("path", STREAMS)
+def test_comments_and_named_events_between_frames_are_no_data(path: str) -> None:
+    """llama-server's pings never end or spoil a stream (case B13)."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(path, STREAMS[path])
+        rig.exchange.head(200, SSE)
+        rig.exchange.body(b":\n\n" + chunk("a") + b": ping\n\n" + b"event: x\n\n")
+        rig.exchange.body(chunk("b") + chunk(finish="stop") + usage_chunk() + DONE)
+        rig.exchange.end()
+        await rig.clock.settle()
+        assert reply.finished
+        assert b"rror" not in reply.body
+
+    run(test)
+
+
+@pytest.mark.parametrize("path", EVERY)
+def test_a_client_that_leaves_during_prefill_stops_the_child(path: str) -> None:
+    """No byte has come yet; the child's connection closes at once (cases K1, K2)."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(path, EVERY[path])
+        reply.leave()
+        assert rig.exchange.aborted
+        await rig.clock.settle()
+        assert rig.lease.released == [(None, False)]
+        assert reply.status == 0
+
+    run(test)
+
+
+@pytest.mark.parametrize("path", STREAMS)
+def test_a_client_that_leaves_in_a_stream_stops_the_child(path: str) -> None:
+    """In the middle of an answer as well (case K1)."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(path, STREAMS[path])
+        rig.exchange.head(200, SSE)
+        rig.exchange.body(chunk("a"))
+        reply.leave()
+        assert rig.exchange.aborted
+        await rig.clock.settle()
+        assert rig.lease.released == [(None, False)]
+
+    run(test)
+
+
+@pytest.mark.parametrize("path", EVERY)
+def test_a_client_that_leaves_in_line_never_reaches_the_child(path: str) -> None:
+    """Its wait is cancelled, nobody else is disturbed (cases K3, K4)."""
+
+    async def test(rig: Rig) -> None:
+        first = await rig.post(CHAT, WHOLES[CHAT])
+        rig.leasing.busy = True
+        second = await rig.post(path, EVERY[path])
+        assert len(rig.leasing.waiting) == 1
+        second.leave()
+        await rig.clock.settle()
+        assert rig.leasing.cancelled == 1
+        assert len(rig.upstream.exchanges) == 1
+        assert not rig.upstream.exchanges[0].aborted
+        await rig.answer(whole_chat())
+        assert first.status == 200
+
+    run(test)
+
+
+def test_a_lease_granted_as_the_client_leaves_comes_back_unused() -> None:
+    """Granted and gone in the same moment: no request reaches the child, the slot is free (case K4)."""
+
+    async def test(rig: Rig) -> None:
+        rig.leasing.busy = True
+        reply = await rig.post(CHAT, WHOLES[CHAT])
+        rig.leasing.grant()
+        reply.gone = True
+        await rig.clock.settle()
+        assert not rig.upstream.exchanges
+
+    run(test)
+
+
+def test_leases_come_back_a_thousand_times() -> None:
+    """However requests end, none is lost (case K6)."""
+
+    async def test(rig: Rig) -> None:
+        for number in range(1000):
+            reply = await rig.post(CHAT, STREAMS[CHAT])
+            if number % 3:
+                rig.exchange.head(200, SSE)
+                rig.exchange.body(chunk("a"))
+            reply.leave()
+        await rig.clock.settle()
+        assert sum(len(lease.released) for lease in rig.leasing.leases) == 1000
+
+    run(test)
+
+
+def test_whoever_waited_is_told_how_long() -> None:
+    """`x-blazar-queue-ms` and the record have the wait; without one there is no header."""
+
+    async def test(rig: Rig) -> None:
+        rig.leasing.busy = True
+        reply = await rig.post(CHAT, WHOLES[CHAT], {b"x-blazar-deadline-ms": b"2500"})
+        assert rig.leasing.asks[0] == ("tiny", Task.CHAT, 2.5, 0)
+        rig.leasing.grant()
+        await rig.clock.settle()
+        await rig.answer(whole_chat())
+        assert reply.header(b"x-blazar-queue-ms") == [b"1500"]
+        assert rig.records[0].queue_seconds == 1.5
+        rig.leasing.busy = False
+        reply = await rig.post(CHAT, WHOLES[CHAT])
+        await rig.answer(whole_chat())
+        assert reply.header(b"x-blazar-queue-ms") == []
+
+    run(test)
+
+
+@pytest.mark.parametrize("text", [b"x", b"-1", b"nan", b""])
+def test_a_deadline_that_is_none_is_ignored(text: bytes) -> None:
+    """The wait falls back to the SLO of normal priority (D17)."""
+
+    async def test(rig: Rig) -> None:
+        rig.leasing.busy = True
+        reply = await rig.post(CHAT, WHOLES[CHAT], {b"x-blazar-deadline-ms": text})
+        assert rig.leasing.asks[0].wait == 30.0
+        reply.leave()
+
+    run(test)
+
+
+@pytest.mark.parametrize("path", EVERY)
+def test_a_full_line_is_a_503_before_any_byte(path: str) -> None:
+    """Admission decides before a head is sent, for streams too (case A12), and says when to come back."""
+
+    async def test(rig: Rig) -> None:
+        rig.leasing.busy = True
+        reply = await rig.post(path, EVERY[path])
+        rig.leasing.refuse(Busy(teaching.queue_full("tiny", 512), 3))
+        await rig.clock.settle()
+        assert reply.status == 503
+        assert message_of(path, reply.body) == teaching.queue_full("tiny", 512)
+        assert reply.header(b"retry-after") == [b"3"]
+
+    run(test)
+
+
+def test_a_large_body_is_understood_off_the_loop() -> None:
+    """A parse of a large body does not stop the tokens of others; its result is the same."""
+
+    async def test(rig: Rig) -> None:
+        import asyncio
+
+        body = {"model": "tiny", "seed": None, "messages": [{"role": "user", "content": "x" * OFF_LOOP}]}
+        reply = await rig.post(CHAT, body)
+        async with asyncio.timeout(20):
+            while not rig.upstream.exchanges:
+                await asyncio.sleep(0.001)
+        assert "seed" not in rig.asked
+        assert rig.asked["messages"] == body["messages"]
+        await rig.answer(whole_chat())
+        assert reply.status == 200
+
+    run(test)
+
+
+def test_a_slow_client_holds_its_child_back() -> None:
+    """The door's pause and resume reach the child's connection."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(CHAT, STREAMS[CHAT])
+        assert reply.on_pause is not None
+        assert reply.on_resume is not None
+        reply.on_pause()
+        assert rig.exchange.paused
+        reply.on_resume()
+        assert not rig.exchange.paused
+        reply.leave()
+
+    run(test)
+
+
+def test_keep_alive_reaches_the_lease_and_not_the_child() -> None:
+    """It is read from OpenAI bodies too, and no engine ever sees it (D4)."""
+
+    async def test(rig: Rig) -> None:
+        await rig.post(CHAT, {**WHOLES[CHAT], "keep_alive": "10m"})
+        assert "keep_alive" not in rig.asked
+        await rig.answer(whole_chat())
+        assert rig.lease.released == [(600.0, False)]
+        for path in ("/api/chat", "/v1/embeddings"):
+            await rig.post(path, {**EVERY[path], "stream": False, "keep_alive": -1})
+            assert "keep_alive" not in rig.asked
+            rig.exchange.fault(CUT)
+            await rig.clock.settle()
+            assert rig.lease.released == [(-1.0, True)]
+        reply = await rig.post(CHAT, {**WHOLES[CHAT], "keep_alive": "abc"})
+        assert reply.status == 400
+
+    run(test)
+
+
+@pytest.mark.parametrize(("path", "body"), [("/api/chat", {"messages": []}), ("/api/generate", {"prompt": ""})])
+def test_an_empty_ollama_request_loads_or_unloads(path: str, body: dict[str, Any]) -> None:
+    """No prompt means load; with `keep_alive` 0 unload, which loads nothing."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(path, {"model": "tiny", **body, "keep_alive": "5m"})
+        assert (reply.status, reply.json()["done_reason"]) == (200, "load")
+        assert rig.lease.released == [(300.0, False)]
+        reply = await rig.post(path, {"model": "tiny", **body, "keep_alive": 0})
+        assert (reply.status, reply.json()["done_reason"]) == (200, "unload")
+        assert rig.supervising.evicted == ["tiny"]
+        assert len(rig.leasing.leases) == 1
+        assert not rig.upstream.exchanges
+
+    run(test)
+
+
+def test_a_wider_window_is_asked_of_the_supervisor() -> None:
+    """A `num_ctx` within the child's window changes nothing; a wider one goes into the request for a place (case B8)."""
+
+    async def test(rig: Rig) -> None:
+        await rig.post("/api/chat", {**WHOLES["/api/chat"], "options": {"num_ctx": 2048}})
+        assert not rig.leasing.asks
+        await rig.answer(whole_chat())
+        await rig.post("/api/chat", {**WHOLES["/api/chat"], "options": {"num_ctx": 4096}})
+        assert rig.leasing.asks[0].num_ctx == 4096
+        await rig.answer(whole_chat())
+
+    run(test)
+
+
+def test_a_bug_in_translation_is_a_500_and_leaves_nothing_behind() -> None:
+    """Whatever is raised while a read is handled, the request ends, its lease comes back and the child is stopped."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post("/api/chat", STREAMS["/api/chat"])
+        rig.exchange.head(200, SSE)
+        with pytest.raises(TypeError):
+            rig.exchange.body(7)  # type: ignore[arg-type]
+        assert rig.exchange.aborted
+        await rig.clock.settle()
+        assert reply.status == 500
+        assert message_of("/api/chat", reply.body) == teaching.internal(TRACE)
+
+    run(test)
+
+
+def test_a_silent_child_is_a_504() -> None:
+    """No head within `child_header_timeout_secs`: the request ends and says which lever there is; 0 turns it off."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(CHAT, WHOLES[CHAT])
+        await rig.clock.advance(119)
+        assert reply.status == 0
+        await rig.clock.advance(2)
+        assert reply.status == 504
+        assert message_of(CHAT, reply.body) == teaching.child_silent("tiny", 120)
+        assert rig.exchange.aborted
+        assert rig.lease.released == [(None, True)]
+
+    async def off(rig: Rig) -> None:
+        reply = await rig.post(CHAT, WHOLES[CHAT])
+        await rig.clock.advance(10_000)
+        assert reply.status == 0
+        await rig.answer(whole_chat())
+
+    run(test)
+    run(off, Limits(header_timeout=0))

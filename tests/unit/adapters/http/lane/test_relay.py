@@ -1,0 +1,198 @@
+"""When bytes start, what is said in silence, and how an answer ends."""
+
+import pytest
+
+from blazar.adapters.http.lane.relay import LARGEST_ERROR, Limits
+from blazar.domain.errors import ChildDied
+from tests.support.lane_rig import DONE, JSON, SSE, Rig, chunk, run, usage_chunk, whole_chat
+
+USER = [{"role": "user", "content": "hi"}]
+CHAT = "/v1/chat/completions"
+STREAM = {"model": "tiny", "stream": True, "messages": USER}
+MESSAGES = {"model": "tiny", "stream": True, "max_tokens": 9, "messages": USER}
+BEAT = Limits(heartbeat=15)
+
+
+@pytest.mark.parametrize("path", [CHAT, "/v1/messages"])
+def test_a_silent_stream_is_kept_alive_by_comments(path: str) -> None:
+    """Nothing for an interval: 200 is committed with a comment, then one per silent interval (case D5)."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(path, MESSAGES)
+        await rig.clock.advance(14)
+        assert reply.status == 0
+        await rig.clock.advance(1)
+        assert (reply.status, reply.body) == (200, b": \n\n")
+        await rig.clock.advance(15)
+        assert reply.body == b": \n\n" * 2
+        rig.exchange.head(200, SSE)
+        rig.exchange.body(chunk("a") + chunk(finish="stop") + usage_chunk() + DONE)
+        rig.exchange.end()
+        assert reply.finished
+        assert reply.body.startswith(b": \n\n" * 2)
+
+    run(test, BEAT)
+
+
+def test_a_beat_is_left_out_while_words_come() -> None:
+    """Only an interval in which nothing was said is silent."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(CHAT, STREAM)
+        rig.exchange.head(200, SSE)
+        for _ in range(4):
+            rig.exchange.body(chunk("a"))
+            await rig.clock.advance(15)
+        assert b": \n\n" not in reply.body
+        await rig.clock.advance(15)
+        assert reply.body.endswith(b"\n\n: \n\n")
+        reply.leave()
+
+    run(test, BEAT)
+
+
+def test_anthropic_gets_pings_once_its_message_has_begun() -> None:
+    """Before `message_start` a comment, after it the dialect's own event (case C12)."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post("/v1/messages", MESSAGES)
+        rig.exchange.head(200, SSE)
+        rig.exchange.body(chunk("a"))
+        await rig.clock.advance(31)
+        assert reply.body.endswith(b'event: ping\ndata: {"type":"ping"}\n\n')
+        assert reply.body.count(b"message_start") == 2  # its event's name and type, once
+        reply.leave()
+
+    run(test, BEAT)
+
+
+def test_ollama_streams_have_no_beat() -> None:
+    """NDJSON has nothing that means nothing: an empty line would break its parsers."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post("/api/chat", {"model": "tiny", "messages": USER})
+        await rig.clock.advance(100)
+        assert reply.status == 0
+        reply.leave()
+
+    run(test, BEAT)
+
+
+def test_whole_answers_have_no_beat() -> None:
+    """A comment in a JSON body would break it."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(CHAT, {**STREAM, "stream": False})
+        await rig.clock.advance(100)
+        assert reply.status == 0
+        await rig.answer(whole_chat())
+        assert reply.json()["choices"]
+
+    run(test, BEAT)
+
+
+def test_no_beat_when_turned_off() -> None:
+    """`heartbeat` 0."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(CHAT, STREAM)
+        await rig.clock.advance(100)
+        assert reply.status == 0
+        reply.leave()
+
+    run(test, Limits(heartbeat=0))
+
+
+def test_a_child_that_fails_late_but_before_any_byte_gives_its_own_status() -> None:
+    """Accepts, thinks, then 503: the client sees 503, not a stream (case C12)."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post("/v1/messages", MESSAGES)
+        await rig.clock.advance(0.2)
+        await rig.answer(b'{"error":{"message":"full","code":503}}', 503)
+        assert reply.status == 503
+        assert reply.json()["error"]["type"] == "overloaded_error"
+
+    run(test)
+
+
+def test_a_failure_after_a_beat_ends_the_stream() -> None:
+    """The status is spent; the error comes as the stream's last event (D35)."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(CHAT, STREAM)
+        await rig.clock.advance(15)
+        await rig.answer(b'{"error":{"message":"full","code":503}}', 503)
+        assert reply.finished
+        assert reply.status == 200
+        assert b'"message":"full"' in reply.body
+        assert b"[DONE]" not in reply.body
+
+    run(test, BEAT)
+
+
+def test_a_huge_error_body_is_cut() -> None:
+    """What a child says went wrong fits in a few hundred bytes; a gigabyte of it must not fill our memory."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(CHAT, STREAM)
+        rig.exchange.head(500, JSON)
+        for _ in range(8):
+            rig.exchange.body(b"x" * LARGEST_ERROR)
+        rig.exchange.end()
+        await rig.clock.settle()
+        assert reply.status == 500
+        assert len(reply.body) < 10_000
+
+    run(test)
+
+
+def test_a_501_is_not_held_against_the_child() -> None:
+    """"Start it with --embeddings" is an answer of a healthy child (case G6 counts failures only)."""
+
+    async def test(rig: Rig) -> None:
+        await rig.post("/v1/embeddings", {"model": "tiny", "input": "x"})
+        await rig.answer(b'{"error":{"message":"not this child","code":501}}', 501)
+        assert rig.lease.released == [(None, False)]
+
+    run(test)
+
+
+def test_an_upstream_that_fails_inside_send_is_told() -> None:
+    """A fault before `send` returns ends the request like any other, and leaves no timer."""
+
+    async def test(rig: Rig) -> None:
+        rig.upstream.on_send = lambda exchange: exchange.fault(ChildDied("gone"))
+        reply = await rig.post(CHAT, STREAM)
+        assert reply.status == 502
+
+    run(test)
+
+
+def test_what_one_read_brought_leaves_in_one_write() -> None:
+    """Fifty chunks of one read are one write, in both kinds of stream."""
+
+    async def test(rig: Rig) -> None:
+        for path, body in ((CHAT, STREAM), ("/v1/messages", MESSAGES), ("/api/chat", {"model": "tiny", "messages": USER})):
+            reply = await rig.post(path, body)
+            rig.exchange.head(200, SSE)
+            rig.exchange.body(chunk("a") * 50)
+            assert len(reply.writes) == 1
+            reply.leave()
+
+    run(test)
+
+
+def test_text_streams_piece_by_piece_beside_tools() -> None:
+    """Tools in a request do not turn its stream into one block (case A24)."""
+    tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(CHAT, {**STREAM, "tools": [tool]})
+        rig.exchange.head(200, SSE)
+        for _ in range(20):
+            rig.exchange.body(chunk("x"))
+        assert len(reply.writes) == 20
+        reply.leave()
+
+    run(test)

@@ -1,0 +1,114 @@
+"""How large a body may be (D12)."""
+
+import asyncio
+
+import pytest
+
+from blazar.adapters.http.asgi import App, Receive, Scope, Send
+from blazar.adapters.http.layers.body_limit import body_limit
+from blazar.adapters.http.layers.doors import BODY_LIMIT
+from blazar.domain import teaching
+from tests.unit.adapters.http.asgi_calls import Spy, call, doors, fine, run, scope_of
+
+LIMIT = 100
+SENTENCE = teaching.body_too_large(LIMIT)
+
+
+def limited(app: App = fine) -> App:
+    return body_limit(app, doors(body_limit=LIMIT))
+
+
+def streamed(app: App, *chunks: bytes, path: str = "/v1/chat/completions") -> object:
+    scope = scope_of("POST", path, [("transfer-encoding", "chunked")])
+    return asyncio.run(run(app, scope, chunks))
+
+
+def test_the_limit_is_50_mib() -> None:
+    """D12."""
+    assert doors().body_limit == BODY_LIMIT == 50 * 1024 * 1024
+
+
+def test_a_body_of_exactly_the_limit_passes() -> None:
+    """Announced or streamed."""
+    assert call(limited(), "POST", "/x", body=b"x" * LIMIT).body == b"/x 100"
+    assert streamed(limited(), b"x" * 60, b"x" * 40).status == 200  # type: ignore[attr-defined]
+
+
+def test_an_announced_body_is_refused_unread() -> None:
+    """The app never runs; what arrives is dropped, so that the client reads our answer instead of a reset."""
+    spy = Spy()
+    answer = call(limited(spy), "POST", "/v1/chat/completions", body=b"x" * (LIMIT + 1))
+    assert (answer.status, answer.json()["error"]["message"]) == (413, SENTENCE)
+    assert spy.scopes == []
+
+
+@pytest.mark.parametrize("path", ["/api/chat", "/v1/messages", "/v1/embeddings", "/api/load"])
+def test_the_413_wears_the_dialect(path: str) -> None:
+    """D10."""
+    body = call(limited(), "POST", path, body=b"x" * 101).json()
+    if path == "/api/chat":
+        assert body == {"error": SENTENCE}
+    elif path == "/v1/messages":
+        assert body["error"] == {"type": "request_too_large", "message": SENTENCE}
+    else:
+        assert body["error"] == {"message": SENTENCE, "type": "blazar_error", "param": None, "code": 413}
+
+
+def test_a_streamed_body_is_counted() -> None:
+    """Without a length it is refused where it goes over, and the rest is dropped."""
+    answer = streamed(limited(), b"x" * 60, b"x" * 60, b"x" * 60)
+    assert answer.status == 413  # type: ignore[attr-defined]
+
+
+def test_an_endless_body_is_not_read_for_ever() -> None:
+    """Beyond a few times the limit the connection is given up."""
+    taken = 0
+
+    async def main() -> None:
+        nonlocal taken
+
+        async def receive() -> dict[str, object]:
+            nonlocal taken
+            taken += 1
+            return {"type": "http.request", "body": b"x" * LIMIT, "more_body": True}
+
+        async def send(message: object) -> None: ...
+
+        await limited()(scope_of("POST", "/", [("transfer-encoding", "chunked")]), receive, send)
+
+    asyncio.run(main())
+    assert taken < 10
+
+
+def test_who_waits_for_100_continue_is_answered_at_once() -> None:
+    """It has not begun to send, so there is nothing to drop."""
+    headers = [("expect", "100-continue"), ("content-length", "101")]
+    answer = asyncio.run(run(limited(), scope_of("POST", "/", headers), ()))
+    assert answer.status == 413
+
+
+def test_an_answer_that_began_is_left_alone() -> None:
+    """An app that answers before it has read everything is not answered twice."""
+
+    async def eager(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await receive()
+        await send({"type": "http.response.body", "body": b"never", "more_body": False})
+
+    answer = streamed(limited(eager), b"x" * 101)
+    assert [message["type"] for message in answer.messages] == ["http.response.start"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("length", ["", "-1", "1x", "9" * 30])
+def test_a_length_that_is_no_length_is_refused(length: str) -> None:
+    """400, or 413 where it is a number beyond all bounds."""
+    assert call(limited(), "POST", "/", [("content-length", length)]).status in (400, 413)
+
+
+def test_other_scopes_and_no_body_pass() -> None:
+    """A GET and the lifespan have nothing to limit."""
+    spy = Spy()
+    assert call(limited(spy), "GET", "/").status == 200
+    asyncio.run(run(limited(spy), {"type": "lifespan"}))
+    asyncio.run(run(limited(spy), scope_of(kind="websocket")))
+    assert len(spy.scopes) == 3

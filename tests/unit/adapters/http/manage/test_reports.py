@@ -1,0 +1,39 @@
+"""Engines, doctor, explain."""
+
+from blazar.domain import teaching
+from tests.unit.adapters.http.asgi_calls import call
+from tests.unit.adapters.http.gateway import SMALL, Parts
+
+
+def test_engines_show_their_provenance() -> None:
+    """What the command line shows (D20)."""
+    assert call(Parts().app, "GET", "/api/engines").json() == {
+        "engines": [
+            {
+                "tag": "b9000",
+                "kind": "llamacpp",
+                "provenance": "archive",
+                "version": "9000",
+                "active": True,
+                "server_path": "/engines/b9000/llama-server",
+                "installed_at": 5.0,
+            }
+        ]
+    }
+
+
+def test_doctor_answers_its_sections() -> None:
+    """As the use case gives them."""
+    assert call(Parts().app, "GET", "/api/doctor").json()["sections"][0]["name"] == "SYSTEM"
+
+
+def test_explain_needs_a_model_and_spawns_nothing() -> None:
+    """A dry run: missing and unknown models are said so with near matches."""
+    parts = Parts(SMALL)
+    assert call(parts.app, "GET", "/api/explain?model=smollm2").json()["model"] == "smollm2"
+    missing = call(parts.app, "GET", "/api/explain")
+    assert (missing.status, missing.json()["error"]["message"]) == (400, teaching.field_missing("model"))
+    unknown = call(parts.app, "GET", "/api/explain?model=smollm")
+    assert unknown.status == 404
+    assert "did you mean smollm2" in unknown.json()["error"]["message"]
+    assert parts.supervising.spawns == []

@@ -1,0 +1,40 @@
+"""What a file's metadata says about a model's abilities."""
+
+from typing import Any
+
+import pytest
+
+from blazar.adapters.http.ollama.capabilities import capabilities_of, facts_of
+from tests.unit.adapters.http.gateway import EMBEDDER, SMALL
+
+KEY = "tokenizer.chat_template"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "want"),
+    [
+        ({}, ("completion",)),
+        ({KEY: "{{ messages }}"}, ("completion",)),
+        ({KEY: "{% if tools %}"}, ("completion", "tools")),
+        ({KEY: "{# mytoolsmith #}"}, ("completion",)),
+        ({KEY: "{% if enable_thinking %}"}, ("completion", "thinking")),
+        ({KEY: "<think>{% if tools is defined %}"}, ("completion", "tools", "thinking")),
+        ({"qwen2vl.vision.block_count": 32}, ("completion", "vision")),
+        ({"tokenizer.ggml.middle_token_id": 5}, ("completion", "insert")),
+        ({KEY: ["not", "text"]}, ("completion",)),
+    ],
+)
+def test_only_what_is_known_is_claimed(metadata: dict[str, Any], want: tuple[str, ...]) -> None:
+    """By words of the template and keys of the header."""
+    assert capabilities_of(SMALL, metadata) == want
+
+
+def test_an_embedder_does_nothing_else() -> None:
+    """Whatever its template says."""
+    assert capabilities_of(EMBEDDER, {KEY: "{% if tools %}"}) == ("embedding",)
+
+
+def test_short_lists_stay() -> None:
+    """Only megabytes are left out."""
+    metadata = {"general.languages": ["en", "de"], "x": [0] * 33}
+    assert facts_of(SMALL, metadata, verbose=False).metadata == {"general.languages": ["en", "de"], "x": None}

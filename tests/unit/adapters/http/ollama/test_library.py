@@ -1,0 +1,107 @@
+"""The models on disk, as ollama's clients see them."""
+
+import math
+
+import pytest
+
+from blazar.domain import teaching
+from tests.unit.adapters.http.asgi_calls import call
+from tests.unit.adapters.http.gateway import EMBEDDER, SMALL, Parts
+
+TEMPLATE = "{% for m in messages %}{{ m.content }}{% endfor %}{% if tools %}{{ tools }}{% endif %}<think>"
+
+
+def test_no_models_is_an_empty_list() -> None:
+    """Not null (B17)."""
+    assert call(Parts().app, "GET", "/api/tags").json() == {"models": []}
+
+
+def test_tags_have_every_field() -> None:
+    """Name, model, modified_at, size, digest, details (B17)."""
+    first, second = call(Parts(SMALL, EMBEDDER).app, "GET", "/api/tags").json()["models"]
+    assert (first["name"], second["name"]) == ("org/minilm-q8", "smollm2")
+    assert second["model"] == "smollm2"
+    assert second["size"] == 98_000_000
+    assert second["digest"] == SMALL.digest
+    assert second["modified_at"].startswith("2023-11-14T22:13:20")
+    assert second["details"]["format"] == "gguf"
+    assert second["details"]["family"] == "llama"
+    assert second["details"]["parameter_size"] == "134.5M"
+
+
+def test_show_tells_what_the_file_says() -> None:
+    """Template, metadata, capabilities; long lists are null unless asked for."""
+    metadata = {
+        "general.architecture": "llama",
+        "general.license": "apache-2.0",
+        "llama.rope.freq_base": math.inf,
+        "tokenizer.chat_template": TEMPLATE,
+        "tokenizer.ggml.merges": ["a b"] * 100,
+        "tokenizer.ggml.fim_mid_token_id": 3,
+    }
+    app = Parts(SMALL, metadata=metadata).app
+    shown = call(app, "POST", "/api/show", body={"model": "smollm2:latest"}).json()
+    assert shown["template"] == TEMPLATE
+    assert shown["modelfile"].startswith("FROM /models/smollm2.gguf")
+    assert shown["parameters"] == ""
+    assert shown["license"] == "apache-2.0"
+    assert shown["capabilities"] == ["completion", "tools", "insert", "thinking"]
+    assert shown["model_info"]["general.architecture"] == "llama"
+    assert shown["model_info"]["tokenizer.ggml.merges"] is None
+    assert shown["model_info"]["llama.rope.freq_base"] is None  # JSON has no infinity
+    assert "tokenizer.chat_template" not in shown["model_info"]
+    verbose = call(app, "POST", "/api/show", body={"name": "smollm2", "verbose": True}).json()
+    assert len(verbose["model_info"]["tokenizer.ggml.merges"]) == 100
+
+
+def test_an_embedder_shows_as_one() -> None:
+    """And as nothing else."""
+    shown = call(Parts(EMBEDDER).app, "POST", "/api/show", body={"model": EMBEDDER.name}).json()
+    assert shown["capabilities"] == ["embedding"]
+
+
+def test_delete_is_200_and_empty() -> None:
+    """As ollama answers; `name` is the older spelling, force is ours."""
+    parts = Parts(SMALL, EMBEDDER)
+    answer = call(parts.app, "DELETE", "/api/delete", body={"model": "smollm2"})
+    assert (answer.status, answer.body) == (200, b"")
+    call(parts.app, "DELETE", "/api/delete", body={"name": EMBEDDER.name, "force": True})
+    assert parts.removed == [("smollm2", False), (EMBEDDER.name, True)]
+
+
+def test_copy_is_200_and_empty() -> None:
+    """A second name; a bad one is refused."""
+    parts = Parts(SMALL)
+    answer = call(parts.app, "POST", "/api/copy", body={"source": "smollm2", "destination": "twin"})
+    assert (answer.status, answer.body) == (200, b"")
+    assert "twin" in parts.models
+    bad = call(parts.app, "POST", "/api/copy", body={"source": "smollm2", "destination": "a#1"})
+    assert (bad.status, bad.json()) == (400, {"error": teaching.bad_name("a#1")})
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/api/show", {"model": "smollm"}),
+        ("DELETE", "/api/delete", {"model": "smollm"}),
+        ("POST", "/api/copy", {"source": "smollm", "destination": "x"}),
+    ],
+)
+def test_an_unknown_model_is_a_404_with_near_matches(method: str, path: str, body: dict[str, str]) -> None:
+    """A23, in ollama's envelope."""
+    answer = call(Parts(SMALL).app, method, path, body=body)
+    assert (answer.status, answer.json()) == (404, {"error": teaching.model_not_found("smollm", ("smollm2",))})
+
+
+@pytest.mark.parametrize(
+    ("path", "sentence"),
+    [
+        ("/api/pull", teaching.registry_not_here()),
+        ("/api/push", teaching.push_not_here()),
+        ("/api/create", teaching.create_not_here()),
+    ],
+)
+def test_what_is_not_done_here_says_why(path: str, sentence: str) -> None:
+    """A stock client shows the text of the error; 400 is not sent again."""
+    answer = call(Parts(SMALL).app, "POST", path, body={"model": "x"})
+    assert (answer.status, answer.json()) == (400, {"error": sentence})

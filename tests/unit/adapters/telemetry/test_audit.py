@@ -1,0 +1,104 @@
+"""The audit log: its fields, its bounds, its rotation."""
+
+import asyncio
+import json
+
+import pytest
+
+from blazar.adapters.telemetry.audit import GENERATION, ROTATE_AT, AuditLine, AuditLog
+from tests.fakes.clock import FakeClock
+from tests.fakes.telemetry import a_served
+
+
+def run(path, *served, **options) -> AuditLog:
+    """Start, tell, close."""
+
+    async def go() -> AuditLog:
+        log = AuditLog(path, FakeClock(), **options)
+        await log.start()
+        for one in served:
+            log.on_served(one)
+        await log.aclose()
+        return log
+
+    return asyncio.run(go())
+
+
+def rows(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_the_fields_of_a_line(tmp_path):
+    """Exactly the documented fields, in their order; never the content, never the query."""
+    path = tmp_path / "log" / "audit.jsonl"
+    run(path, a_served(path="/v1/messages?beta=true", priority="high", queue_depth=3))
+    (row,) = rows(path)
+    assert tuple(row) == AuditLine._fields
+    assert row == {
+        "ts": "2027-01-15T08:00:00.000Z",
+        "trace": "plm-0011-1",
+        "key": "editor",
+        "method": "POST",
+        "path": "/v1/messages",
+        "model": "tiny",
+        "status": 200,
+        "ms": 250.0,
+        "priority": "high",
+        "queue_depth": 3,
+    }
+
+
+def test_only_generation_requests_are_kept(tmp_path):
+    """Listings and health checks leave no line; a refused generation does."""
+    path = tmp_path / "audit.jsonl"
+    run(path, a_served(path="/v1/models"), a_served(path="/healthz"), a_served(status=401, model=""))
+    assert [row["status"] for row in rows(path)] == [401]
+    assert "/api/chat" in GENERATION
+
+
+def test_text_of_clients_stays_in_its_line(tmp_path):
+    """Quotes and newlines in a model's name are JSON, not lines."""
+    path = tmp_path / "audit.jsonl"
+    run(path, a_served(model='a"\n{}'), a_served())
+    assert [row["model"] for row in rows(path)] == ['a"\n{}', "tiny"]
+
+
+def test_a_full_file_is_set_aside(tmp_path):
+    """At the limit the file becomes audit.jsonl.1 and a new one begins; no line is lost."""
+    path = tmp_path / "audit.jsonl"
+    path.write_text('{"old":1}\n' * 20)
+    run(path, a_served(), rotate_at=100)
+    assert len(rows(path)) == 1
+    assert len(rows(path.with_name("audit.jsonl.1"))) == 20
+    assert ROTATE_AT == 16 * 2**20
+
+
+def test_lines_are_added_across_starts(tmp_path):
+    """A restart continues the file, which is the owner's alone."""
+    path = tmp_path / "audit.jsonl"
+    run(path, a_served())
+    run(path, a_served())
+    assert len(rows(path)) == 2
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_a_broken_disk_costs_lines_and_nothing_else(tmp_path):
+    """When nothing can be written, requests go on and the drops are counted."""
+    (tmp_path / "log").write_text("in the way")
+    assert run(tmp_path / "log" / "audit.jsonl", a_served(), a_served()).dropped == 2
+
+
+def test_more_than_the_bound_is_dropped(tmp_path):
+    """Before the writer runs, only so many lines wait."""
+    log = AuditLog(tmp_path / "audit.jsonl", FakeClock(), bound=3)
+    for _ in range(5):
+        log.on_served(a_served())
+    assert log.dropped == 2
+
+
+@pytest.mark.parametrize("name", ["a\udc80", "\x00"])
+def test_odd_names_do_not_stop_the_writer(tmp_path, name):
+    """A name that JSON cannot carry costs at most its own line."""
+    path = tmp_path / "audit.jsonl"
+    run(path, a_served(model=name), a_served())
+    assert rows(path)[-1]["model"] == "tiny"

@@ -1,0 +1,21 @@
+"""Events as log lines."""
+
+import logging
+
+from blazar.adapters.telemetry.events import LogEvents
+
+
+def test_an_event_is_one_line(caplog):
+    """Kind first, then facts by name; spaces are quoted, seconds are short."""
+    caplog.set_level(logging.INFO)
+    LogEvents().emit("serving", model="tiny", seconds=1.23456, why="as asked")
+    assert caplog.messages == ["serving model=tiny seconds=1.235 why='as asked'"]
+    assert caplog.records[0].levelname == "INFO"
+
+
+def test_what_went_wrong_stands_out(caplog):
+    """Failures are warnings."""
+    for kind in ("failed", "breaker_open", "child_lost", "orphan", "supervisor_fault"):
+        LogEvents().emit(kind)
+    assert {record.levelname for record in caplog.records} == {"WARNING"}
+    assert len(caplog.records) == 5

@@ -1,0 +1,172 @@
+"""The series behind /metrics: right numbers, bounded labels, clean exposition."""
+
+import asyncio
+import random
+
+from blazar.adapters.telemetry.metrics import MODELS_CAP, Histogram, PrometheusMeter
+from blazar.application.supervise.views import InstanceView
+from tests.fakes.clock import FakeClock
+from tests.fakes.telemetry import a_served
+from tests.support.exposition import lint, lint_progress
+
+
+def a_view(key: str = "tiny", state: str = "serving", **changes) -> InstanceView:
+    view = InstanceView(
+        key=key, model=key, state=state, engine="b1", provenance="archive", pid=7, port=1, ctx=512, slots=2, in_flight=1,
+        waiting=3, size=9, rss=4096, loaded_at=0.0, expires_at=0.0, load_seconds=0.0, argv=(), notes=(), last_error="",
+    )  # fmt: skip
+    return view._replace(**changes)
+
+
+def a_meter() -> PrometheusMeter:
+    return PrometheusMeter(FakeClock(), "0.1.0")
+
+
+def test_an_empty_meter_is_clean():
+    """Before anything happened the exposition is complete and well-formed."""
+    scrape = lint(a_meter().exposition())
+    assert scrape.value("blazar_build_info", version="0.1.0") == 1
+    assert scrape.value("blazar_uptime_seconds") == 0
+    assert {"blazar_requests_total", "blazar_request_seconds", "blazar_evictions_total"} <= set(scrape.types)
+
+
+def test_a_request_is_counted():
+    """Count, times and tokens stand under the model; the count under dialect and status too."""
+    meter = a_meter()
+    meter.on_served(a_served())
+    meter.on_served(
+        a_served(
+            status=502, dialect="ollama", seconds=3.0, first_byte_seconds=0.0, prompt_tokens=0, completion_tokens=0
+        )
+    )
+    scrape = lint(meter.exposition())
+    assert scrape.value("blazar_requests_total", dialect="openai", model="tiny", status="200") == 1
+    assert scrape.value("blazar_requests_total", dialect="ollama", model="tiny", status="502") == 1
+    assert scrape.value("blazar_request_seconds_sum", model="tiny") == 3.25
+    assert scrape.value("blazar_request_seconds_bucket", model="tiny", le="0.25") == 1
+    assert scrape.value("blazar_request_seconds_bucket", model="tiny", le="5") == 2
+    assert scrape.value("blazar_queue_wait_seconds_count", model="tiny") == 2
+    assert scrape.value("blazar_first_byte_seconds_count", model="tiny") == 1
+    assert scrape.value("blazar_prompt_tokens_total", model="tiny") == 12
+    assert scrape.value("blazar_completion_tokens_total", model="tiny") == 34
+
+
+def test_children_are_counted():
+    """Spawns, crashes and evictions by cause; a load's seconds in their own histogram."""
+    meter = a_meter()
+    meter.on_spawn("tiny", 0.4)
+    meter.on_spawn("tiny", 700.0)
+    meter.on_crashed("tiny")
+    meter.on_evicted("tiny", "idle")
+    meter.on_evicted("other", "idle")
+    meter.on_evicted("tiny", "asked")
+    scrape = lint(meter.exposition())
+    assert scrape.value("blazar_spawns_total", model="tiny") == 2
+    assert scrape.value("blazar_spawn_seconds_bucket", le="0.5") == 1
+    assert scrape.value("blazar_spawn_seconds_bucket", le="600") == 1
+    assert scrape.value("blazar_spawn_seconds_count") == 2
+    assert scrape.value("blazar_crashes_total", model="tiny") == 1
+    assert scrape.value("blazar_evictions_total", cause="idle") == 2
+
+
+def test_live_children_are_read_at_scrape_time():
+    """Gauges show now; a state that emptied is 0, not gone."""
+    meter, views = a_meter(), [a_view(), a_view("big", "loading")]
+    meter.watch_children(lambda: views)
+    scrape = lint(meter.exposition())
+    assert scrape.value("blazar_children", state="serving") == 1
+    assert scrape.value("blazar_children", state="draining") == 0
+    assert scrape.value("blazar_child_resident_bytes", instance="tiny") == 4096
+    assert scrape.value("blazar_child_waiting", instance="big") == 3
+    views.clear()
+    scrape = lint(meter.exposition())
+    assert scrape.value("blazar_children", state="serving") == 0
+    assert scrape.value("blazar_child_resident_bytes", instance="tiny") is None
+
+
+def test_others_counters_are_shown():
+    """What the audit log drops is kept by the audit log and read here."""
+    meter = a_meter()
+    meter.watch_total("blazar_audit_dropped_total", "Audit lines that could not be kept.", lambda: 5)
+    assert lint(meter.exposition()).value("blazar_audit_dropped_total") == 5
+
+
+def test_uptime_runs():
+    """Uptime is the monotonic difference."""
+    clock = FakeClock()
+    meter = PrometheusMeter(clock, "1")
+    asyncio.run(clock.advance(12.5))
+    assert lint(meter.exposition()).value("blazar_uptime_seconds") == 12.5
+
+
+def test_names_that_clients_make_up_count_as_other():
+    """A million wrong names are one series, and take no model's place."""
+    meter = a_meter()
+    for number in range(3 * MODELS_CAP):
+        meter.on_served(a_served(model=f"wrong-{number}", status=404))
+    meter.on_served(a_served(model="real"))
+    scrape = lint(meter.exposition())
+    assert scrape.value("blazar_requests_total", dialect="openai", model="other", status="404") == 3 * MODELS_CAP
+    assert scrape.value("blazar_requests_total", dialect="openai", model="real", status="200") == 1
+    assert len([key for key in scrape.values if key[0] == "blazar_requests_total"]) == 2
+
+
+def test_a_failing_known_model_keeps_its_label():
+    """Only unknown names are lumped together."""
+    meter = a_meter()
+    meter.on_spawn("tiny", 1.0)
+    meter.on_served(a_served(status=502))
+    assert lint(meter.exposition()).value("blazar_requests_total", dialect="openai", model="tiny", status="502") == 1
+
+
+def test_models_beyond_the_cap_are_other():
+    """The exposition stays bounded however many models are served."""
+    meter = a_meter()
+    for number in range(MODELS_CAP + 20):
+        meter.on_served(a_served(model=f"m{number:03}"))
+    scrape = lint(meter.exposition())
+    assert scrape.value("blazar_requests_total", dialect="openai", model="other", status="200") == 20
+    assert scrape.value("blazar_requests_total", dialect="openai", model="m000", status="200") == 1
+
+
+def test_odd_names_are_escaped():
+    """Quotes, backslashes, newlines and lone surrogates in a label do not break the format."""
+    meter = a_meter()
+    for name in ('a"b', "a\\b", "a\nb", "\udc80"):
+        meter.on_served(a_served(model=name))
+    assert len([key for key in lint(meter.exposition()).values if key[0] == "blazar_prompt_tokens_total"]) == 4
+
+
+def test_counters_only_grow():
+    """Over a random life no counter goes back and no series vanishes (case O11)."""
+    rng, meter = random.Random(11), a_meter()
+    before = lint(meter.exposition())
+    for _ in range(300):
+        model = rng.choice(["a", "b", "c", ""])
+        rng.choice(
+            [
+                lambda model=model: meter.on_served(
+                    a_served(
+                        model=model,
+                        status=rng.choice([200, 404, 502]),
+                        seconds=rng.random() * 400,
+                        first_byte_seconds=rng.random(),
+                    )
+                ),
+                lambda model=model: meter.on_spawn(model, rng.random() * 700),
+                lambda model=model: meter.on_crashed(model),
+                lambda model=model: meter.on_evicted(model, rng.choice(["idle", "asked", "room"])),
+            ]
+        )()
+        if rng.random() < 0.1:
+            after = lint(meter.exposition())
+            lint_progress(before, after)
+            before = after
+
+
+def test_a_bound_is_inclusive():
+    """A value that equals a bound belongs below it, as `le` says."""
+    histogram = Histogram((1.0, 2.0))
+    for value in (0.0, 1.0, 1.5, 2.0, 3.0):
+        histogram.observe(value)
+    assert [sample.value for sample in histogram.samples(()) if sample.suffix == "_bucket"] == [2, 4, 5]

@@ -1,0 +1,103 @@
+"""The declaration itself: groups, derived overrides, effective settings of a model."""
+
+import pytest
+from pydantic import ValidationError
+
+from blazar.application.config.knob import knob_of
+from blazar.application.config.layers import load_config
+from blazar.application.config.model import DAEMON_KEYS, GROUPS, SECTIONS, TABLES, Config, Override, section_of
+
+
+def settings(text: str, model: str = "m") -> dict:
+    return load_config(text, "config.toml").config.settings_for(model)
+
+
+def test_every_key_stands_in_exactly_one_group():
+    """Config is the union of its sections: nothing twice, nothing of its own but the derived overrides."""
+    names = [name for section in SECTIONS for name in section.model_fields]
+    assert len(names) == len(set(names))
+    assert {*names, "model_overrides"} == set(Config.model_fields)
+    assert Config.__bases__ == SECTIONS
+
+
+def test_every_key_has_a_sentence_and_an_allowed_default():
+    """Each key is described, and its default passes its own bounds."""
+    for section in (*SECTIONS, Override):
+        for name, field in section.model_fields.items():
+            assert field.description, name
+    assert Config.model_validate({}) == Config()
+    spelled_out = {name: getattr(Config(), name) for name in Config.model_fields}
+    assert Config.model_validate(spelled_out) == Config()
+
+
+def test_overrides_are_derived():
+    """A per-model key is an optional field of an override with the bound of its declaration."""
+    marked = {n for s in SECTIONS for n, f in s.model_fields.items() if knob_of(f).per_model}
+    assert marked
+    assert marked <= set(Override.model_fields)
+    assert all(getattr(Override(), name) is None for name in marked)
+    with pytest.raises(ValidationError):
+        Override.model_validate({"slots": -1})
+    with pytest.raises(ValidationError):
+        Override.model_validate({"cache_type": "q9"})
+
+
+def test_group_names_are_no_keys_of_other_sections():
+    """A table name that is also a flat key would make the file ambiguous."""
+    assert not set(GROUPS) & set(Config.model_fields)
+    assert section_of("port") is GROUPS["gateway"]
+    assert section_of("model_overrides") is None
+
+
+def test_an_override_replaces_for_its_model_only():
+    """Set keys replace, unset ones inherit, other models see nothing."""
+    text = "slots = 2\nwarmup = true\n[model_overrides.m]\nslots = 1\nwarmup = false\nctx = 512\npin = true\n"
+    mine, other = settings(text), settings(text, "other")
+    assert (mine["slots"], mine["warmup"], mine["ctx"], mine["pin"]) == (1, False, 512, True)
+    assert (other["slots"], other["warmup"], other["ctx"], other["pin"]) == (2, True, 16384, False)
+
+
+def test_zero_and_false_are_said():
+    """ODD: an override of 0 or false is a value, not an absence."""
+    mine = settings(
+        "reasoning_budget = 9\nkv_unified = true\n[model_overrides.m]\nreasoning_budget = 0\nkv_unified = false"
+    )
+    assert (mine["reasoning_budget"], mine["kv_unified"]) == (0, False)
+
+
+def test_the_daemons_own_keys_never_reach_a_child():
+    """A flag table finds settings by name, and engines have a cors_origins as well (case J21)."""
+    assert not DAEMON_KEYS & set(settings('cors_origins = ["*"]'))
+    assert set(Config.model_fields) - DAEMON_KEYS <= set(settings(""))
+    assert TABLES < DAEMON_KEYS
+
+
+def test_order_and_signs_of_extra_arguments_survive():
+    """Words stay words, in order, negative numbers and repetitions included (cases I4, I5)."""
+    words = ["--cache-ram", "-1", "--reasoning-budget", "-1", "--temp", "-0.5", "--lora", "a", "--lora", "b"]
+    assert settings(f"[model_overrides.m]\nextra_args = {words}")["extra_args"] == tuple(words)
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "value"),
+    [
+        ("", "", ""),
+        ('cache_type = "q8_0"', "q8_0", "q8_0"),
+        ('cache_type = "f16"\ncache_type_k = "q8_0"', "q8_0", "f16"),
+        ('cache_type = "f16"\ncache_type_v = "q4_0"', "f16", "q4_0"),
+        ('cache_type_k = "q8_0"', "q8_0", "q8_0"),
+        ('cache_type_v = "q4_0"', "q4_0", "q4_0"),
+        ('cache_type_k = "q8_0"\ncache_type_v = "q4_0"', "q8_0", "q4_0"),
+        ('cache_type = "f16"\n[model_overrides.m]\ncache_type_v = "q4_0"', "f16", "q4_0"),
+    ],
+)
+def test_cache_types_resolve(text, key, value):
+    """The set side wins over cache_type; a lone side is mirrored where no other grade exists."""
+    resolved = settings(text)
+    assert (resolved["cache_type_k"], resolved["cache_type_v"]) == (key, value)
+
+
+def test_a_configuration_cannot_be_changed():
+    """It is shared by everything that runs; a change is a new one."""
+    with pytest.raises(ValidationError):
+        Config().port = 1

@@ -1,0 +1,99 @@
+"""Removing a build."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from blazar.application.engines.remove_engine import RemoveEngine
+from blazar.application.ports.children import Orphan
+from blazar.domain.errors import Conflict, EngineNotFound
+from blazar.domain.kinds import Provenance
+from tests.fakes.builds import MemoryEngineBuilds
+from tests.fakes.children import FakeChildren
+from tests.fakes.clock import FakeClock
+from tests.fakes.engines import MemoryEngineCatalog, an_engine
+
+
+class House:
+    """Two archives, their folders, and whatever a test adds."""
+
+    def __init__(self, catalog: MemoryEngineCatalog | None = None, used: Sequence[str] = ()) -> None:
+        self.catalog = catalog or MemoryEngineCatalog([an_engine("b2"), an_engine("b1")])
+        self.builds = MemoryEngineBuilds()
+        self.builds.present = {"b1", "b2"}
+        self.children = FakeChildren(FakeClock())
+        self.remove = RemoveEngine(self.catalog, self.builds, self.children, lambda _: used)
+
+    def tags(self) -> list[str]:
+        return sorted(row.tag for row in self.catalog.list_engines())
+
+
+def test_row_and_folder_go() -> None:
+    """After a removal neither is left, and another build is active."""
+    house = House()
+    house.remove("b2")
+    assert (house.tags(), house.builds.present, house.builds.aside) == (["b1"], {"b1"}, set())
+    assert house.catalog.list_engines()[0].active
+
+
+def test_a_row_that_stays_keeps_its_folder() -> None:
+    """If the row cannot be deleted the folder comes back: a row never points at a deleted folder (contract)."""
+
+    class Stuck(MemoryEngineCatalog):
+        def remove_engine(self, tag: str) -> None:
+            raise OSError("disk full")
+
+    house = House(Stuck([an_engine("b2"), an_engine("b1")]))
+    with pytest.raises(OSError, match="disk full"):
+        house.remove("b2")
+    assert (house.builds.present, house.builds.aside) == ({"b1", "b2"}, set())
+
+
+def test_a_build_in_use_stays() -> None:
+    """A live child keeps its build; the sentence names the models."""
+    house = House(used=["qwen", "llama"])
+    with pytest.raises(Conflict, match="qwen, llama"):
+        house.remove("b2")
+    assert house.tags() == ["b1", "b2"]
+
+
+def test_a_build_of_an_orphan_stays() -> None:
+    """With the daemon down a live pidfile still protects its build, and only that one (D6)."""
+    house = House()
+    house.children.left = [Orphan("m", 77, "b2")]
+    with pytest.raises(Conflict, match="77"):
+        house.remove("b2")
+    house.remove("b1")
+    assert house.tags() == ["b2"]
+
+
+def test_the_last_build_stays() -> None:
+    """A kind never loses its only build."""
+    house = House(MemoryEngineCatalog([an_engine("b1")]))
+    with pytest.raises(Conflict, match="only"):
+        house.remove("b1")
+    assert house.builds.present == {"b1", "b2"}
+
+
+@pytest.mark.parametrize(
+    ("provenance", "how"), [(Provenance.LOCAL, "BLAZAR_ENGINE_PATH"), (Provenance.EMBEDDED, "pip uninstall")]
+)
+def test_what_is_not_ours_is_not_deleted(provenance: Provenance, how: str) -> None:
+    """The user's binary and the wheel stay; the sentence says how they go."""
+    house = House(MemoryEngineCatalog([an_engine("b1"), an_engine("x", provenance=provenance)]))
+    with pytest.raises(Conflict, match=how):
+        house.remove("x")
+
+
+def test_an_unknown_tag_names_what_is_there() -> None:
+    """Not found, with the installed builds from the newest down."""
+    with pytest.raises(EngineNotFound, match="b2, b1"):
+        House().remove("nope")
+
+
+def test_a_folder_without_a_row_can_be_removed() -> None:
+    """What a crash left between unpacking and its row goes by the same command."""
+    house = House()
+    house.builds.present.add("b3")
+    house.remove("b3")
+    assert (house.builds.present, house.builds.aside) == ({"b1", "b2"}, set())

@@ -1,0 +1,67 @@
+"""A second name for a model."""
+
+import pytest
+
+from blazar.application.models.copy_model import CopyModel
+from blazar.domain.errors import BadName, Conflict, ModelNotFound, NotFound
+from tests.fakes.catalog import MemoryModelCatalog, a_model
+from tests.fakes.clock import FakeClock
+from tests.fakes.weights import MemoryWeightFiles, some_facts
+
+OWN, REF = "/models/own.gguf", "/elsewhere/ref.gguf"
+
+
+@pytest.fixture
+def weights() -> MemoryWeightFiles:
+    return MemoryWeightFiles({OWN: some_facts(OWN), REF: some_facts(REF)})
+
+
+@pytest.fixture
+def catalog() -> MemoryModelCatalog:
+    return MemoryModelCatalog([a_model("own", files=(OWN,)), a_model("ref", files=(REF,), owned=False)])
+
+
+@pytest.fixture
+def copy_model(catalog: MemoryModelCatalog, weights: MemoryWeightFiles) -> CopyModel:
+    return CopyModel(catalog, weights, FakeClock())
+
+
+def test_a_copy_is_a_hardlink(copy_model: CopyModel, catalog: MemoryModelCatalog, weights: MemoryWeightFiles) -> None:
+    """A row of its own with a link of its own to the same content."""
+    alias = copy_model("own", "team/alias")
+    assert (alias.name, alias.files, alias.owned) == ("team/alias", ("/models/team%2Falias.gguf",), True)
+    assert weights.content[alias.files[0]] == weights.content[OWN]
+    assert alias.digest == a_model("own").digest
+    assert catalog.find_model("team/alias") == alias
+
+
+def test_a_copy_of_a_reference_is_a_second_row(copy_model: CopyModel, weights: MemoryWeightFiles) -> None:
+    """Nothing is linked, and nothing becomes ours to delete (D36)."""
+    before = dict(weights.content)
+    alias = copy_model("ref", "alias")
+    assert (alias.files, alias.owned) == ((REF,), False)
+    assert weights.content == before
+
+
+def test_the_source_may_be_spelled_as_anywhere(copy_model: CopyModel) -> None:
+    """`own:latest` is `own`."""
+    assert copy_model("own:latest", "alias").name == "alias"
+
+
+@pytest.mark.parametrize("target", ["own", "ref"])
+def test_a_taken_name_is_refused(copy_model: CopyModel, catalog: MemoryModelCatalog, target: str) -> None:
+    """Its own too; both rows stay."""
+    with pytest.raises(Conflict):
+        copy_model("own", target)
+    assert len(catalog.list_models()) == 2
+
+
+def test_what_is_not_there_cannot_be_copied(copy_model: CopyModel, weights: MemoryWeightFiles) -> None:
+    """No row, no file, no name: a sentence each."""
+    with pytest.raises(ModelNotFound):
+        copy_model("nothing", "alias")
+    with pytest.raises(BadName):
+        copy_model("own", "alias#2")
+    del weights.content[OWN]
+    with pytest.raises(NotFound, match="which is gone"):
+        copy_model("own", "alias")

@@ -1,0 +1,50 @@
+"""Links and rows appear together or not at all."""
+
+import pytest
+
+from blazar.application.models.enrol import enrol
+from blazar.domain.errors import Conflict
+from tests.fakes.catalog import MemoryModelCatalog, a_model
+from tests.fakes.weights import MemoryWeightFiles, some_facts
+
+LINK = "/models/m.gguf"
+MODEL = a_model("m", files=(LINK,))
+
+
+def _weights() -> MemoryWeightFiles:
+    return MemoryWeightFiles({LINK: some_facts(LINK)})
+
+
+def test_a_row_is_added() -> None:
+    """And answered."""
+    catalog = MemoryModelCatalog()
+    assert enrol(catalog, _weights(), MODEL) == MODEL
+    assert catalog.find_model("m") == MODEL
+
+
+def test_the_same_model_under_the_same_name_is_the_winner_s_row() -> None:
+    """A link that the winner's row does not name is taken away again."""
+    winner = a_model("m", files=("/elsewhere/m.gguf",), owned=False)
+    weights = _weights()
+    assert enrol(MemoryModelCatalog([winner]), weights, MODEL) == winner
+    assert weights.missing((LINK,)) == LINK
+
+
+def test_links_that_the_winner_uses_stay() -> None:
+    """Both imports linked the same name."""
+    weights = _weights()
+    with pytest.raises(Conflict):
+        enrol(MemoryModelCatalog([a_model("m", files=(LINK,), digest="other")]), weights, MODEL)
+    assert weights.missing((LINK,)) is None
+
+
+def test_a_reference_is_never_taken_away() -> None:
+    """The file is somebody else's."""
+    weights = _weights()
+    with pytest.raises(Conflict):
+        enrol(
+            MemoryModelCatalog([a_model("m", digest="other", files=("/x",))]),
+            weights,
+            a_model("m", files=(LINK,), owned=False),
+        )
+    assert weights.missing((LINK,)) is None

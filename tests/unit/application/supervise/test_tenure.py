@@ -1,0 +1,107 @@
+"""One child's life: its last words, and children that cannot be stopped."""
+
+import asyncio
+
+import pytest
+
+from blazar.domain import teaching
+from blazar.domain.errors import (
+    ChildDied,
+    ChildSilent,
+    SpawnFailed,
+)
+from tests.fakes.children import Script
+from tests.support.supervision import story
+
+# Last words
+
+
+@story()
+async def test_explain_adds_what_the_child_said_last(world):
+    """The exit is awaited for a moment, and named (case G28)."""
+    world.children.next("a", Script(says=("boom",)))
+    lease = await world.lease("a")
+    explaining = asyncio.create_task(lease.explain(ChildDied("gone")))
+    await world.clock.advance(0.3)
+    world.children.of("a").die(-11)
+    await world.clock.settle()
+    fault = await explaining
+    assert str(fault) == teaching.child_died("a", "killed by SIGSEGV", ["boom"])
+    lease.release(failed=True)
+
+
+@story()
+async def test_explain_gives_up_when_the_child_lives_on(world):
+    """Under a second; other faults are not touched at all."""
+    lease = await world.lease("a")
+    silent, died = ChildSilent("x"), ChildDied("gone")
+    assert await lease.explain(silent) is silent
+    explaining = asyncio.create_task(lease.explain(died))
+    await world.clock.advance(0.95)
+    assert await explaining is died
+    lease.release()
+
+
+@story()
+async def test_explain_tells_an_eviction_from_a_crash(world):
+    """Whoever was cut off by a forced eviction reads so."""
+    lease = await world.lease("a")
+    evicting = asyncio.create_task(world.supervisor.evict("a", force=True))
+    await world.clock.advance(1.0)
+    assert await evicting == ["a"]
+    assert str(await lease.explain(ChildDied("gone"))) == teaching.evicted_while_waiting("a")
+    lease.release()
+    assert world.view() is None
+
+
+# Stuck children
+
+
+@story()
+async def test_a_stuck_child_blocks_nobody_else(world):
+    """One that ignores TERM, KILL and polls: other models load and answer meanwhile (case G16)."""
+    world.children.next("a", Script(terms_needed=None, killable=False))
+    (await world.lease("a")).release()
+    evicting = asyncio.create_task(world.supervisor.evict("a"))
+    await world.clock.advance(1.0)
+    (await world.lease("b")).release()
+    waiting = world.ask("a")
+    await world.clock.advance(25.0)
+    assert await evicting == ["a"]
+    with pytest.raises(SpawnFailed) as caught:
+        await waiting
+    assert str(caught.value) == teaching.child_lost("a", 1000)
+    assert world.told("child_lost")
+    (await world.lease("a")).release()
+
+
+@story()
+async def test_a_lost_child_that_ends_after_all_is_buried(world):
+    """Late news of a replaced child do not touch its successor."""
+    world.children.next("a", Script(terms_needed=None, killable=False))
+    (await world.lease("a")).release()
+    evicting = asyncio.create_task(world.supervisor.evict("a"))
+    await world.clock.advance(25.0)
+    await evicting
+    (await world.lease("a")).release()
+    world.children.spawned[0].die()
+    await world.clock.settle()
+    assert world.children.spawned[0].closed == 1
+    assert world.state() == "serving"
+
+
+@story()
+async def test_a_bug_of_ours_reaches_the_waiters_and_is_survived(world):
+    """Nobody hangs, no process stays, and the next request starts over."""
+    world.children.next("a", Script(ready_after=None))
+    waiting = world.ask("a")
+    await world.clock.advance(0.1)
+    child = world.children.of("a")
+    child.progress = lambda: 1 / 0
+    await world.clock.advance(2.0)
+    with pytest.raises(SpawnFailed) as caught:
+        await waiting
+    assert "ZeroDivisionError" in str(caught.value)
+    assert not child.alive
+    assert world.told("supervisor_fault")
+    (await world.lease("a")).release()

@@ -1,0 +1,84 @@
+"""What ollama clients list."""
+
+from typing import Any
+
+import pytest
+
+from blazar.domain.kinds import Weights
+from blazar.domain.records import Model
+from blazar.domain.wire.ollama_listing import Running, Shown, human_count, ps, show, tags
+from blazar.domain.wire.stamps import FOREVER
+
+
+def model(**changes: Any) -> Model:
+    facts: dict[str, Any] = {
+        "name": "smol",
+        "files": ("/m/smol.gguf",),
+        "sizes": (98, 2),
+        "weights": Weights.GGUF,
+        "arch": "llama",
+        "quant": "Q4_1",
+        "parameters": 134_515_008,
+        "ctx_train": 2048,
+        "embedding_length": 576,
+        "pooling": None,
+        "template": True,
+        "owned": True,
+        "digest": "ab" * 32,
+        "imported_at": 1_800_000_000.0,
+    }
+    return Model(**{**facts, **changes})
+
+
+DETAILS = {
+    "parent_model": "",
+    "format": "gguf",
+    "family": "llama",
+    "families": ["llama"],
+    "parameter_size": "134.5M",
+    "quantization_level": "Q4_1",
+}
+
+
+def test_tags() -> None:
+    """Every field that clients read, and an empty list for no models (B17)."""
+    assert tags([]) == {"models": []}
+    entry = {
+        "name": "smol",
+        "model": "smol",
+        "modified_at": "2027-01-15T08:00:00.000000Z",
+        "size": 100,
+        "digest": "ab" * 32,
+        "details": DETAILS,
+    }
+    assert tags([model()]) == {"models": [entry]}
+
+
+def test_ps() -> None:
+    """Sizes are whole bytes (B20); a model that stays expires far away, never in the past."""
+    told = ps([Running(model(), 120, 20, 1_800_000_060.0, 4096), Running(model(name="b"), 1, 0, None, 512)])["models"]
+    assert told[0]["expires_at"] == "2027-01-15T08:01:00.000000Z"
+    assert (told[0]["size"], told[0]["size_vram"], told[0]["context_length"]) == (120, 20, 4096)
+    assert told[0]["details"] == DETAILS
+    assert (told[1]["name"], told[1]["expires_at"]) == ("b", FOREVER)
+
+
+def test_show() -> None:
+    """Metadata, template, capabilities; a licence only where there is one."""
+    facts = Shown({"general.architecture": "llama"}, "{{ m }}", "stop x", ("completion", "tools"))
+    told = show(model(), facts)
+    assert told["model_info"] == {"general.architecture": "llama"}
+    assert (told["template"], told["parameters"], told["capabilities"]) == ("{{ m }}", "stop x", ["completion", "tools"])
+    assert told["modelfile"] == "FROM /m/smol.gguf\n"
+    assert told["details"] == DETAILS
+    assert "license" not in told
+    assert show(model(), facts._replace(license="MIT"))["license"] == "MIT"
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0, "0"), (999, "999"), (24_000, "24K"), (134_515_008, "134.5M"), (8_030_261_248, "8.0B"), (1_200_000_000_000, "1.2T")],
+)
+def test_parameter_counts(number: int, text: str) -> None:
+    """As model cards write them."""
+    assert human_count(number) == text

@@ -1,0 +1,172 @@
+"""OpenAI requests and buffered replies."""
+
+import json
+from typing import Any, NamedTuple
+
+import pytest
+
+from blazar.domain.errors import Malformed
+from blazar.domain.wire.openai import TRIGGERS, check, normalise, plan, reply_bytes, wants_usage
+
+HI = [{"role": "user", "content": "hi"}]
+
+
+class _Peek(NamedTuple):
+    model: str
+    stream: bool | None
+    stream_options: Any
+
+
+def planned(body: dict[str, Any], child: str = "m", *, compact: bool = False) -> tuple[bytes | None, bool, bool, bytes]:
+    raw = json.dumps(body, separators=(",", ":") if compact else None).encode()
+    peek = _Peek(body["model"], body.get("stream"), body.get("stream_options"))
+    made = plan(raw, peek, child)
+    return made.body, made.parse, made.drop_usage, raw
+
+
+def test_a_plain_request_passes_as_it_is() -> None:
+    """The same bytes object, no parse (D15)."""
+    body, parse, drop, raw = planned({"model": "m", "messages": [{"role": "system", "content": "s"}, *HI], "temperature": 0.5})
+    assert body == raw
+    assert (parse, drop) == (False, False)
+
+
+@pytest.mark.parametrize("compact", [True, False])
+def test_a_stream_asks_for_usage_without_a_parse(compact: bool) -> None:
+    """The field is put in front, and the chunk it brings is to be dropped."""
+    body, parse, drop, raw = planned({"model": "m", "stream": True, "messages": HI}, compact=compact)
+    assert (parse, drop) == (False, True)
+    assert body is not None
+    assert json.loads(body) == {**json.loads(raw), "stream_options": {"include_usage": True}}
+
+
+def test_usage_that_was_asked_for_is_kept() -> None:
+    """Nothing is added, nothing dropped."""
+    body, parse, drop, raw = planned({"model": "m", "stream": True, "stream_options": {"include_usage": True}, "messages": HI})
+    assert (body, parse, drop) == (raw, False, False)
+    _, parse, drop, _ = planned({"model": "m", "stream": True, "stream_options": {"include_usage": False}, "messages": HI})
+    assert (parse, drop) == (True, True)
+
+
+def test_the_model_name_is_swapped_without_a_parse() -> None:
+    """Only where it can mean one thing."""
+    body, parse, _, raw = planned({"messages": HI, "model": 'a"b:latest', "user": "model"}, "ü")
+    assert not parse
+    assert body is not None
+    assert json.loads(body) == {**json.loads(raw), "model": "ü"}
+    _, parse, _, _ = planned({"model": "a", "messages": HI, "metadata": {"model": "x"}}, "m")
+    assert parse
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("null", {"seed": None}),
+        ("history", {"messages": [*HI, {"role": "tool", "content": "x"}]}),
+        ("history", {"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": {"a": 1}}, "id": "x"}]}]}),
+        ("history", {"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]}]}),
+        ("system", {"messages": [*HI, {"role": "system", "content": "B"}]}),
+        ("system", {"messages": [{"role": "developer", "content": "B"}, *HI]}),
+        ("system", {"messages": [{"role": "system", "content": "A"}, {"role": "system", "content": "B"}, *HI]}),
+        ("tool_choice", {"tool_choice": {"type": "function", "function": {"name": "f"}}}),
+    ],
+)
+@pytest.mark.parametrize("compact", [True, False])
+def test_each_trigger_is_noticed_in_the_bytes(name: str, more: dict[str, Any], compact: bool) -> None:
+    """A request that needs a change is parsed, and its own row of the table says so."""
+    raw = json.dumps({"model": "m", "messages": HI, **more}, separators=(",", ":") if compact else None).encode()
+    assert [trigger.name for trigger in TRIGGERS if trigger.suspects(raw)] == [name]
+    assert planned({"model": "m", "messages": HI, **more}, compact=compact)[1]
+
+
+def test_a_sound_tool_history_passes_as_it_is() -> None:
+    """Agents send long ones every turn; they must not cost a parse."""
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a":{"b":1}}'}}
+    messages = [*HI, {"role": "assistant", "tool_calls": [call]}, {"role": "tool", "tool_call_id": "c1", "content": '"tool" says {"arguments":{}}'}]
+    body, parse, _, raw = planned({"model": "m", "messages": messages, "tool_choice": "auto"})
+    assert (body, parse) == (raw, False)
+
+
+def test_text_that_looks_like_a_trigger_is_none() -> None:
+    """Quotes inside text stand escaped (A18)."""
+    body, parse, _, raw = planned({"model": "m", "messages": [{"role": "user", "content": '"developer" "tool" {"tool_choice":{"a":1}}'}]})
+    assert (body, parse) == (raw, False)
+
+
+def test_normalising_changes_what_needs_it() -> None:
+    """All rows together, and the two that need no table."""
+    body = {
+        "model": "caller",
+        "stream": True,
+        "stream_options": None,
+        "seed": None,
+        "tools": [{"type": "function", "function": {"name": "f", "description": None}}, {"type": "function", "function": {"name": "g"}}],
+        "tool_choice": {"type": "function", "function": {"name": "f"}},
+        "messages": [
+            {"role": "user", "content": "a"},
+            {"role": "assistant", "tool_calls": [{"id": None, "type": "function", "function": {"name": "echo", "arguments": "{}"}}]},
+            {"role": "tool", "tool_call_id": None, "content": "x"},
+            {"role": "developer", "content": "B"},
+        ],
+        "x_unknown": {"kept": None},
+    }
+    assert normalise(body, "child").body == {
+        "model": "child",
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "tools": [{"type": "function", "function": {"name": "f"}}],
+        "tool_choice": "required",
+        "messages": [
+            {"role": "system", "content": "B"},
+            {"role": "user", "content": "a"},
+            {"role": "assistant", "tool_calls": [{"id": "call_1_0", "type": "function", "function": {"name": "echo", "arguments": "{}"}}]},
+            {"role": "tool", "tool_call_id": "call_1_0", "content": "x"},
+        ],
+        "x_unknown": {"kept": None},
+    }
+
+
+def test_normalising_leaves_what_needs_nothing() -> None:
+    """A parse costs time, never a difference."""
+    body = {"model": "m", "messages": HI, "stream": False, "odd": [None]}
+    assert normalise(json.loads(json.dumps(body)), "m").body == body
+
+
+def test_a_completion_has_a_prompt() -> None:
+    """No messages are needed there."""
+    assert normalise({"model": "m", "prompt": [1, 2]}, "c").body == {"model": "c", "prompt": [1, 2]}
+
+
+@pytest.mark.parametrize("body", [None, [], "x", 7])
+def test_what_is_no_object_is_refused(body: Any) -> None:
+    """With a 400 (A21)."""
+    with pytest.raises(Malformed):
+        check(body)
+
+
+@pytest.mark.parametrize(("body", "field"), [({}, "messages"), ({"messages": None}, "messages"), ({"messages": [1]}, "messages[0]")])
+def test_missing_messages_are_named(body: Any, field: str) -> None:
+    """By field."""
+    with pytest.raises(Malformed) as refused:
+        check(body)
+    assert refused.value.field == field
+
+
+@pytest.mark.parametrize(("options", "wanted"), [(None, False), ({}, False), ({"include_usage": True}, True), ({"include_usage": 1}, False), ("x", False)])
+def test_who_wants_usage(options: Any, wanted: bool) -> None:
+    """Only a true is a wish."""
+    assert wants_usage(options) is wanted
+
+
+def test_a_buffered_reply_names_the_callers_model() -> None:
+    """The first `model` of the object, never text (A22); untouched where it is right."""
+    raw = b'{"choices":[{"message":{"content":"\\"model\\":\\"x\\""}}],"model":"/srv/a.gguf","usage":{}}'
+    assert json.loads(reply_bytes(raw, 'my"name')) == {**json.loads(raw), "model": 'my"name'}
+    assert reply_bytes(raw, "/srv/a.gguf") is raw
+    assert reply_bytes(b"{}", "m") == b"{}"
+
+
+def test_every_trigger_says_why() -> None:
+    """The table explains itself, and every name is used once."""
+    assert all(trigger.why for trigger in TRIGGERS)
+    assert len({trigger.name for trigger in TRIGGERS}) == len(TRIGGERS)
