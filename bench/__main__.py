@@ -148,7 +148,7 @@ def main() -> int:
     if stub is None or tool is None:
         print("the bench needs a C compiler for its stub and load generator (apt-get install gcc)", file=sys.stderr)
         return 1
-    from tests.support.scripted_gguf import scripted
+    from tests.support.scripted_gguf import scripted_model
 
     begin = time.monotonic()
     rounds: Rounds = {}
@@ -156,7 +156,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory():
         for number in range(ROUNDS):
             print(f"round {number + 1} of {ROUNDS}", file=sys.stderr, flush=True)
-            one_round(stub, tool, scripted(), rounds, facts)
+            one_round(stub, tool, scripted_model(), rounds, facts)
     print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, {ROUNDS} rounds\n")
     report(Table(rounds), facts)
     print(f"\ntook {time.monotonic() - begin:.0f} s")

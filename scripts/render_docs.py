@@ -1,6 +1,6 @@
 """Write the generated pages of docs/ from the code that they describe; `--check` only says which of them are stale.
 
-Every page is the same on every Python and every terminal: nothing here asks argparse to lay out text.
+Every page is the same on every Python and every terminal: argparse lays out the manual page alone, at a fixed width.
 """
 # ruff: noqa: SLF001 - argparse offers no public way to look at a parser
 
@@ -8,6 +8,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import blazar
@@ -111,7 +112,6 @@ def cli_page() -> str:
 
 def man_page() -> str:
     """blazar(1)."""
-    os.environ["COLUMNS"] = "100"
     from argparse_manpage.manpage import Manpage
 
     data = {
@@ -122,7 +122,21 @@ def man_page() -> str:
         "description": "local inference server for OpenAI, ollama and Anthropic clients",
         "long_description": build_parser().description,
     }
-    return str(Manpage(build_parser(), data, format="single-commands-section"))
+    with _plain_terminal():
+        return str(Manpage(build_parser(), data, format="single-commands-section"))
+
+
+@contextmanager
+def _plain_terminal() -> Iterator[None]:
+    """Argparse wraps and colours by the environment; the page must not."""
+    wanted = {"COLUMNS": "100", "NO_COLOR": "1"}
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None) if value is None else os.environ.update({name: value})
 
 
 # Routes

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from blazar.adapters.cli.client import DaemonClient
 from blazar.adapters.cli.locate import Target, api_key, find_target, read_note
 from blazar.adapters.cli.root import Engines, Models, Root, Settings
 from blazar.adapters.files.folders import Folders, folders_from
 
 if TYPE_CHECKING:
+    from blazar.adapters.cli.client import DaemonClient
     from blazar.composition.local import Local
 
 
@@ -38,8 +38,12 @@ class ClientRoot(Root):
     def target(self) -> Target:
         return find_target(self._args.target, self.env, self.places.run)
 
-    def client(self) -> DaemonClient:
-        url = self.target().url
+    def client(self) -> "DaemonClient":
+        return self._client_of(self.target().url)
+
+    def _client_of(self, url: str) -> "DaemonClient":
+        from blazar.adapters.cli.client import DaemonClient
+
         return DaemonClient(url, api_key(self.env, self.places.config_file, url))
 
     def serve(self, args: argparse.Namespace) -> int:
@@ -73,8 +77,7 @@ class ClientRoot(Root):
         note = read_note(self.places.run)
         if note is None:
             return []
-        client = DaemonClient(note.url, api_key(self.env, self.places.config_file, note.url))
-        rows = client.call("GET", "/api/ps").get("models") or []
+        rows = self._client_of(note.url).call("GET", "/api/ps").get("models") or []
         return [str(row["name"]) for row in rows if row.get("engine") == tag]
 
     def close(self) -> None:

@@ -44,7 +44,7 @@ from blazar.application.supervise.supervisor import Supervisor
 from blazar.application.supervise.surroundings import Limits
 from blazar.composition.foundation import Foundation
 from blazar.composition.lifespan import Closing
-from blazar.composition.starting import EnrolAtStart, preload_models
+from blazar.composition.starting import EnrolAtStart, WatchChildren, preload_models
 from blazar.composition.tasks import BackgroundTask
 
 
@@ -142,5 +142,6 @@ class Daemon(containers.DeclarativeContainer):
         reaper,
         enrolment,
         supervisor,
+        providers.Singleton(WatchChildren, foundation.provided.series, supervisor),
         preload,
     )

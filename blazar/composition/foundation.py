@@ -44,6 +44,9 @@ class Foundation:
     def meter(self) -> "Meter":
         """Counters first, then the access log and the audit log."""
         listeners: list[Callable[[Served], None]] = [self.log.on_served]
+        self.series.watch_total(
+            "blazar_log_dropped_total", "Log lines that could not be kept.", lambda: self.log.dropped
+        )
         if self.audit is not None:
             listeners.append(self.audit.on_served)
             self.series.watch_total("blazar_audit_dropped_total", "Audit lines that could not be kept.", self._dropped)

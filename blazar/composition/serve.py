@@ -138,7 +138,8 @@ def server_config(listener: socket.socket) -> "ServerConfig":
     from hypercorn.config import Config as ServerConfig
 
     config = ServerConfig()
-    config.bind = [f"fd://{listener.fileno()}"]
+    # The server closes what it is given; a descriptor closed twice may by then be somebody else's.
+    config.bind = [f"fd://{os.dup(listener.fileno())}"]
     config.backlog = 1024
     config.accesslog = None
     config.errorlog = None

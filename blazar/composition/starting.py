@@ -8,6 +8,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from blazar.adapters.telemetry.metrics import PrometheusMeter
 from blazar.application.engines.enrol_engines import EnrolEngines
 from blazar.application.ports.drivers import FlagProbe
 from blazar.application.ports.engines import EngineBuilds, EngineCatalog
@@ -40,6 +41,20 @@ class EnrolAtStart:
 
     async def aclose(self) -> None:
         """Nothing is left running."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchChildren:
+    """Let /metrics look at the live children at scrape time."""
+
+    series: PrometheusMeter
+    supervising: Supervising
+
+    async def start(self) -> None:
+        self.series.watch_children(self.supervising.views)
+
+    async def aclose(self) -> None:
+        self.series.watch_children(tuple)
 
 
 async def preload_models(supervising: Supervising, models: Sequence[str]) -> None:

@@ -25,13 +25,17 @@ TRACE = "plm-1-1"
 
 def a_model(name: str = "tiny") -> Model:
     """A row."""
-    return Model(name, ("/m/x.gguf",), (1,), Weights.GGUF, "llama", "Q4_0", 1, 2048, 64, None, True, True, "0" * 64, 0.0)
+    return Model(
+        name, ("/m/x.gguf",), (1,), Weights.GGUF, "llama", "Q4_0", 1, 2048, 64, None, True, True, "0" * 64, 0.0
+    )
 
 
 class FakeLease(Lease):
     """Counts its releases."""
 
-    def __init__(self, upstream: FakeUpstream, name: str, queue_seconds: float = 0.0, load_seconds: float = 0.0) -> None:
+    def __init__(
+        self, upstream: FakeUpstream, name: str, queue_seconds: float = 0.0, load_seconds: float = 0.0
+    ) -> None:
         self.model = a_model(name)
         self.upstream = upstream
         self.ctx = 2048
@@ -101,7 +105,7 @@ class FakeSupervising(Supervising):
         return []
 
     async def load(self, model: str, keep_alive: float | None = None) -> InstanceView:
-        raise NotImplementedError
+        raise AssertionError(model)
 
     async def evict(self, ref: str, *, force: bool = False, cause: str = "asked") -> list[str]:
         self.evicted.append(ref)
@@ -250,7 +254,14 @@ def chunk(content: str | None = None, *, finish: str | None = None, model: str =
 def usage_chunk(prompt: int = 11, completion: int = 7) -> bytes:
     """The trailing event with the counts."""
     counts = {"completion_tokens": completion, "prompt_tokens": prompt, "total_tokens": prompt + completion}
-    whole = {"choices": [], "created": 1, "id": "c1", "model": "tiny", "object": "chat.completion.chunk", "usage": counts}
+    whole = {
+        "choices": [],
+        "created": 1,
+        "id": "c1",
+        "model": "tiny",
+        "object": "chat.completion.chunk",
+        "usage": counts,
+    }
     return b"data: " + json.dumps(whole, separators=(",", ":")).encode() + b"\n\n"
 
 

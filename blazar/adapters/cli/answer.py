@@ -89,7 +89,9 @@ def timings(last: dict[str, Any]) -> str:
 
 def _seconds(nanoseconds: float) -> str:
     seconds = nanoseconds / _NANO
-    return duration(seconds) if seconds >= 60 else f"{seconds:.2f}s"
+    if seconds >= 60:
+        return duration(seconds)
+    return f"{seconds:.2f}s" if seconds >= 1 else f"{seconds * 1000:.1f}ms"
 
 
 def setting(text: str) -> tuple[str, Any]:

@@ -80,19 +80,21 @@ class DaemonClient:
         connection = maker(self._host, self._port, timeout=CONNECT)
         data = None if body is None else json.dumps(body).encode()
         headers = self._headers if data is None else {**self._headers, "Content-Type": "application/json"}
+        answer: Answer | None = None
         try:
             try:
                 connection.connect()
             except OSError as refused:
                 raise Unreachable(teaching.daemon_unreachable(self.url)) from refused
             connection.sock.settimeout(timeout)
-            answer = Answer(self.url, connection, timeout)
-            answer.begin(method, path, data, headers)
+            begun = Answer(self.url, connection, timeout)
+            begun.begin(method, path, data, headers)
             if raise_for_status:
-                answer.raise_for_status()
-        except BaseException:  # Ctrl-C included: the request must not go on at the other end
-            connection.close()
-            raise
+                begun.raise_for_status()
+            answer = begun
+        finally:
+            if answer is None:  # Ctrl-C included: the request must not go on at the other end
+                connection.close()
         return answer
 
 

@@ -5,10 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from blazar.adapters.cli.client import DaemonClient
-from blazar.adapters.cli.locate import Target
-
 if TYPE_CHECKING:
+    from blazar.adapters.cli.client import DaemonClient
+    from blazar.adapters.cli.locate import Target
     from blazar.domain.records import Engine, Model
 
 Verb = Callable[[argparse.Namespace, "Root"], int]
@@ -104,11 +103,11 @@ class Root(Protocol):
         """The words that start this program once more."""
         ...
 
-    def target(self) -> Target:
+    def target(self) -> "Target":
         """Which daemon is meant, looked up now."""
         ...
 
-    def client(self) -> DaemonClient:
+    def client(self) -> "DaemonClient":
         """A client of that daemon."""
         ...
 

@@ -46,9 +46,9 @@ class ChildTransport(httpx.AsyncBaseTransport):
         incoming.exchange = self._upstream.send(call, incoming)
         try:
             status, answered = await incoming.head()
-        except BaseException:
-            incoming.exchange.abort()
-            raise
+        finally:
+            if not incoming.headed:
+                incoming.exchange.abort()
         return httpx.Response(status, headers=list(answered), stream=incoming)
 
 
@@ -91,6 +91,11 @@ class _Incoming(Sink, httpx.AsyncByteStream):
     def on_fault(self, fault: Fault) -> None:
         self._fault = fault
         self._rouse()
+
+    @property
+    def headed(self) -> bool:
+        """Whether the answer has begun."""
+        return self._head is not None
 
     async def head(self) -> tuple[int, Headers]:
         """Status and headers, as soon as they are here."""

@@ -4,8 +4,6 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-import psutil
-
 from blazar.adapters.hardware.memory import Ram, limited, machine_ram
 from blazar.adapters.hardware.nvml import NvidiaCard, nvidia_cards
 from blazar.adapters.hardware.processors import physical_cores
@@ -47,11 +45,3 @@ class SystemCensus(HardwareCensus):
         found = [card.gpu for card in cards]
         found += [device.gpu for device in pci_gpus(self._root) if device.address not in reported]
         return tuple(gpu._replace(ordinal=ordinal) for ordinal, gpu in enumerate(found))
-
-
-def rss_of(pid: int) -> int:
-    """Resident bytes of one process; 0 when it is gone."""
-    try:
-        return int(psutil.Process(pid).memory_info().rss)
-    except psutil.Error:
-        return 0

@@ -23,7 +23,7 @@ class Keys(BaseModel):
     Strict on purpose: `port = "11435"` is a mistake that a person should see, not a number.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True, defer_build=True)
 
     title: ClassVar[str] = ""
     group: ClassVar[str] = ""

@@ -174,7 +174,10 @@ class Instance:
 
     async def _on_ready(self, message: Ready) -> None:
         if message.tenure is self.tenure and self.state is State.LOADING:
-            await self._step(Event.READY)
+            if self._outgrown(message.tenure):
+                await self._on_reshape(Reshape())  # it overtook its own wish in the inbox
+            else:
+                await self._step(Event.READY)
 
     async def _on_not_started(self, message: NotStarted) -> None:
         self._error = message.error
@@ -191,7 +194,7 @@ class Instance:
             why = teaching.load_stalled(self.key, STALL_SECS)
             if tenure.watch.too_slow(now):
                 why = teaching.load_too_slow(self.key, tenure.watch.cap)
-            self._error, self.last_error = SpawnFailed(why), why
+            self._error, self.last_error, tenure.cause = SpawnFailed(why), why, "load_failed"
             await self._step(event)
         else:
             self._later("check", CHECK_SECS, message)
@@ -242,13 +245,17 @@ class Instance:
 
     async def _on_reshape(self, _: Reshape) -> None:
         tenure = self.tenure
-        if tenure is None or tenure.launch is None or tenure.launch.plan.ctx >= self._window.ctx:
+        if tenure is None or not self._outgrown(tenure):
             return
         tenure.cause = tenure.cause or "num_ctx"
         if self.state is State.SERVING and self.front.line.in_flight:
             await self._step(Event.EVICT)  # without a limit: policy never cuts a request off
         elif self.state in (State.SERVING, State.LOADING):
             await self._step(Event.STOP)
+
+    def _outgrown(self, tenure: Tenure) -> bool:
+        """Whether more was asked for after it was planned. Not the plan alone counts: it may have had to clamp the wish."""
+        return tenure.launch is not None and self._window.ctx > max(tenure.launch.plan.ctx, tenure.wish)
 
     async def _on_stop_if_idle(self, message: StopIfIdle) -> None:
         if self.tenure is not None and self.state is State.SERVING and self.front.line.idle:

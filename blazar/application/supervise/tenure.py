@@ -88,6 +88,7 @@ class Tenure:
         self.child: Child | None = None
         self.watch: LoadWatch | None = None
         self.has_room = False
+        self.wish = 0  # the window asked for when it was planned
         self.started_at = around.clock.now()
         self.ready_at: float | None = None
         self.ready_wall = 0.0
@@ -108,6 +109,7 @@ class Tenure:
 
     def begin(self, ctx: int) -> None:
         """Bring a child up; tells Started and Ready, or NotStarted."""
+        self.wish = ctx
         self._bringing = self._run(self._bring_up(ctx))
         self._bringing.add_done_callback(self._on_brought)
 

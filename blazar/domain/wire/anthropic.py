@@ -111,7 +111,7 @@ def _apply_tool_choice(choice: dict[str, Any], out: dict[str, Any]) -> None:
         out["tool_choice"] = forced_tool(choice["name"])
         narrow_tool_choice(out)
     elif kind not in _TOOL_CHOICES:
-        raise Malformed(teaching.field_wrong("tool_choice.type", '"auto", "any", "tool" or "none"'), "tool_choice")
+        raise Malformed(teaching.field_wrong("tool_choice.type", '"auto", "any", "tool" or "none"'), "tool_choice.type")
     elif out.get("tools"):
         out["tool_choice"] = _TOOL_CHOICES[kind]
     if choice.get("disable_parallel_tool_use") is True and out.get("tools"):
@@ -135,7 +135,7 @@ def _apply_thinking(body: Mapping[str, Any], out: dict[str, Any]) -> bool:
     wanted = want_object(body.get("thinking") or {"type": "disabled"}, "thinking")
     kind, budget = wanted.get("type"), wanted.get("budget_tokens")
     if kind not in ("enabled", "disabled", "adaptive"):
-        raise Malformed(teaching.field_wrong("thinking.type", '"enabled", "adaptive" or "disabled"'), "thinking")
+        raise Malformed(teaching.field_wrong("thinking.type", '"enabled", "adaptive" or "disabled"'), "thinking.type")
     config = body.get("output_config")
     effort = config.get("effort") if isinstance(config, dict) else None
     limit = budget if isinstance(budget, int) and not isinstance(budget, bool) and budget > 0 else None

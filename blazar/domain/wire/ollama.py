@@ -87,7 +87,7 @@ def chat_request(body: Mapping[str, Any], child_model: str) -> ChildRequest:
         "model": child_model,
         "messages": merge_system(repair_history([_message(message, at) for at, message in enumerate(given)])),
     }
-    tools = want_list(body, "tools")
+    tools = [_tool(want_object(tool, f"tools[{at}]")) for at, tool in enumerate(want_list(body, "tools"))]
     if tools:
         out["tools"] = tools
     drop_nulls(out)
@@ -193,6 +193,12 @@ def _message(message: dict[str, Any], at: int) -> dict[str, Any]:
     if message.get("thinking"):
         out["reasoning_content"] = want_text(message, "thinking", f"{where}.thinking")
     return out
+
+
+def _tool(tool: dict[str, Any]) -> dict[str, Any]:
+    """A copy that may be pruned without touching the caller's body."""
+    function = tool.get("function")
+    return {**tool, "function": dict(function)} if isinstance(function, dict) else dict(tool)
 
 
 def _with_images(text: str, images: list[Any], field: str) -> str | list[dict[str, Any]]:

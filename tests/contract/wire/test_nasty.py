@@ -4,6 +4,9 @@ import json
 from typing import Any
 
 import pytest
+
+from blazar.domain.wire.answer import Answer, collect
+from blazar.domain.wire.delta import Failed, Finish, Reasoning, Text, Usage
 from tests.contract.wire.chunks import (
     DONE,
     USAGE,
@@ -21,9 +24,6 @@ from tests.contract.wire.chunks import (
     well_nested,
     written,
 )
-
-from blazar.domain.wire.answer import Answer, collect
-from blazar.domain.wire.delta import Failed, Finish, Reasoning, Text, Usage
 
 HELLO = chunk({"role": "assistant", "content": None}) + chunk({"content": "Hé"}) + chunk({"content": "llo 🙂"})
 END = chunk(finish="stop") + USAGE + DONE
@@ -157,20 +157,32 @@ def test_openai_clients_can_merge_the_fragments(name: str) -> None:
 
 def test_the_same_call_twice_on_purpose_is_two_calls() -> None:
     """Two equal calls told in pieces, or together in one chunk, are what the model wanted."""
-    pieces = tools(call(0, "c1", "roll", "")) + tools(call(0, args="{}")) + tools(call(1, "c2", "roll", "")) + tools(call(1, args="{}"))
-    for stream in (pieces + END, tools(call(0, "c1", "roll", "{}"), call(1, "c2", "roll", "{}"), finish="tool_calls") + DONE):
+    pieces = (
+        tools(call(0, "c1", "roll", ""))
+        + tools(call(0, args="{}"))
+        + tools(call(1, "c2", "roll", ""))
+        + tools(call(1, args="{}"))
+    )
+    for stream in (
+        pieces + END,
+        tools(call(0, "c1", "roll", "{}"), call(1, "c2", "roll", "{}"), finish="tool_calls") + DONE,
+    ):
         answer = collect(reading(stream))
         assert isinstance(answer, Answer)
         assert len(answer.calls) == 2
 
 
 def test_text_around_calls_keeps_the_order_of_blocks() -> None:
-    """thinking → tool_use → text: three blocks, each closed before the next opens (C4, C5)."""
+    """Thinking → tool_use → text: three blocks, each closed before the next opens (C4, C5)."""
     stream = chunk({"reasoning_content": "hm"}) + tools(call(0, "c1", "f", "{}")) + chunk({"content": "and"}) + END
     blocks = well_nested(events(written([stream], WRITERS["anthropic"]())))
     assert [block["type"] for block in blocks] == ["thinking", "tool_use", "text"]
     stream = chunk({"content": "a"}) + chunk({"reasoning_content": "b"}) + chunk({"content": "c"}) + END
-    assert [block["type"] for block in well_nested(events(written([stream], WRITERS["anthropic"]())))] == ["text", "thinking", "text"]
+    assert [block["type"] for block in well_nested(events(written([stream], WRITERS["anthropic"]())))] == [
+        "text",
+        "thinking",
+        "text",
+    ]
 
 
 def test_cached_prompt_tokens_count_as_prompt() -> None:

@@ -5,6 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from blazar.domain.wire.answer import Answer, answer_of, collect
+from blazar.domain.wire.delta import Failed, Finish, Usage
 from tests.contract.wire.chunks import (
     RECORDED,
     WRITERS,
@@ -18,9 +21,6 @@ from tests.contract.wire.chunks import (
     well_nested,
     written,
 )
-
-from blazar.domain.wire.answer import Answer, answer_of, collect
-from blazar.domain.wire.delta import Failed, Finish, Usage
 
 STREAMS = sorted(path.stem for path in RECORDED.glob("*.sse"))
 REPLIES = sorted(path.stem for path in RECORDED.glob("*.json"))
@@ -68,7 +68,7 @@ def test_writers_say_the_same_however_the_stream_was_sliced(name: str, dialect: 
 
 
 @pytest.mark.parametrize("name", STREAMS)
-@pytest.mark.parametrize("caller", ["scripted", "scripted:latest", "ü\"x"])
+@pytest.mark.parametrize("caller", ["scripted", "scripted:latest", 'ü"x'])
 @pytest.mark.parametrize("drop", [True, False])
 @pytest.mark.parametrize("ends", [b"\n", b"\r\n", b"\r"])
 def test_the_filter_does_not_care_where_slices_end(name: str, caller: str, drop: bool, ends: bytes) -> None:
@@ -163,7 +163,7 @@ def test_a_schema_answer_is_the_json_that_was_written() -> None:
 
 
 def test_thinking_is_told_apart_in_every_dialect() -> None:
-    """ollama has a field for it, Anthropic a signed block before the text."""
+    """Ollama has a field for it, Anthropic a signed block before the text."""
     lines = ndjson(written([recorded("think")], WRITERS["chat"]()))
     assert "".join(line["message"].get("thinking", "") for line in lines) == "The user wants thought.\n"
     blocks = well_nested(events(written([recorded("think")], WRITERS["anthropic"]())))

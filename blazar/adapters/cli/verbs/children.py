@@ -6,12 +6,10 @@ from typing import Any
 from urllib.parse import quote
 
 from blazar.adapters.cli.answer import keep_alive
-from blazar.adapters.cli.background import ensure_daemon
 from blazar.adapters.cli.exits import OK
 from blazar.adapters.cli.render import Column, duration, outline, size, table
 from blazar.adapters.cli.root import Root
 from blazar.adapters.cli.say import confirm, put_json, working
-from blazar.adapters.cli.verbs.daemon import bind_of
 from blazar.domain import teaching
 
 _PS = (
@@ -73,6 +71,9 @@ def _until(seconds: Any) -> str:
 
 def load(args: argparse.Namespace, root: Root) -> int:
     """Have it ready; starts the daemon if none answers (D3)."""
+    from blazar.adapters.cli.background import ensure_daemon  # `ps` needs neither
+    from blazar.adapters.cli.verbs.daemon import bind_of
+
     client = ensure_daemon(root, bind_of(args))
     body: dict[str, Any] = {"model": args.model}
     if args.keep_alive is not None:
@@ -100,5 +101,8 @@ def explain(args: argparse.Namespace, root: Root) -> int:
     if args.json:
         put_json(answer)
     else:
+        fit = answer.get("fit")
+        if isinstance(fit, dict):
+            answer["fit"] = {name: size(value) if type(value) is int else value for name, value in fit.items()}
         print(outline(answer))
     return OK

@@ -25,7 +25,10 @@ STREAM_HEADERS: Final = ((b"cache-control", b"no-cache"), (b"x-accel-buffering",
 
 
 class Limits(NamedTuple):
-    """`child_header_timeout_secs` and the heartbeat of silent streams, in seconds; 0 turns either off."""
+    """`child_header_timeout_secs` and the heartbeat of silent streams, in seconds; 0 turns either off.
+
+    The first bounds the wait for a child's head, and any later silence to at most twice that (case D9).
+    """
 
     header_timeout: float = 120.0
     heartbeat: float = 15.0
@@ -38,7 +41,7 @@ class Relay(Sink):
         self._job, self._occasion, self._reply, self._extra = job, occasion, reply, extra
         self._stream = job.open_stream(occasion) if job.stream else None
         self._exchange: Exchange | None = None
-        self._header_timer: Timer | None = None
+        self._silence_timer: Timer | None = None
         self._beat_timer: Timer | None = None
         self._status = 0
         self._parts: list[bytes] = []
@@ -46,6 +49,8 @@ class Relay(Sink):
         self._begun = False
         self._over = False
         self._fresh = False  # something was said since the last beat
+        self._heard = False  # the child sent something since the silence timer was set
+        self._held = False  # its client reads slowly: the child's silence is our doing
         self.outcome: BlazarError | None = None
         self.broken = False
         """The child answered 5xx or broke (case G6)."""
@@ -62,9 +67,9 @@ class Relay(Sink):
             exchange.abort()
             return
         reply.on_gone = self._leave
-        reply.on_pause, reply.on_resume = exchange.pause, exchange.resume
+        reply.on_pause, reply.on_resume = self._pause, self._resume
         if limits.header_timeout:
-            self._header_timer = clock.call_later(limits.header_timeout, lambda: self._silent(limits.header_timeout))
+            self._listen(clock, limits.header_timeout)
         if self._stream is not None and limits.heartbeat:
             self._beat_timer = clock.call_later(limits.heartbeat, lambda: self._beat(clock, limits.heartbeat))
 
@@ -87,12 +92,12 @@ class Relay(Sink):
 
     def on_head(self, status: int, headers: Headers) -> None:  # noqa: ARG002 - answers are told apart by their status
         self._status = status
-        if self._header_timer is not None:
-            self._header_timer.cancel()
+        self._heard = True
         if not self._succeeded:
             self.broken = status >= 500 and status != 501  # 501: not what this child was started for, and it is well
 
     def on_body(self, data: bytes) -> None:
+        self._heard = True
         sound = False
         try:
             if self._stream is not None and self._succeeded:
@@ -172,9 +177,28 @@ class Relay(Sink):
 
     # Timers and the client's leaving.
 
-    def _silent(self, seconds: float) -> None:
-        self.broken = True
-        self._settle(ChildSilent(teaching.child_silent(self._job.model, seconds)))
+    def _listen(self, clock: Clock, seconds: float) -> None:
+        """Re-armed lazily: nothing is done per read but noting that there was one."""
+        self._heard = False
+        self._silence_timer = clock.call_later(seconds, lambda: self._on_silence(clock, seconds))
+
+    def _on_silence(self, clock: Clock, seconds: float) -> None:
+        if self._heard or self._held:
+            self._listen(clock, seconds)
+        else:
+            self.broken = True
+            self._settle(ChildSilent(teaching.child_silent(self._job.model, seconds)))
+
+    def _pause(self) -> None:
+        self._held = True
+        if self._exchange is not None:
+            self._exchange.pause()
+
+    def _resume(self) -> None:
+        self._held = False
+        self._heard = True
+        if self._exchange is not None:
+            self._exchange.resume()
 
     def _beat(self, clock: Clock, interval: float) -> None:
         """Every interval: if nothing was said in it, say something that means nothing (case D5)."""
@@ -194,7 +218,7 @@ class Relay(Sink):
             return
         self._over = True
         self.outcome = outcome
-        for timer in (self._header_timer, self._beat_timer):
+        for timer in (self._silence_timer, self._beat_timer):
             if timer is not None:
                 timer.cancel()
         if self._exchange is not None:

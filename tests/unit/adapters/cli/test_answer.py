@@ -108,7 +108,7 @@ def test_timings_show_counts_and_speeds() -> None:
     assert text.splitlines() == [
         "total   2.50s",
         "load    1m 30s",
-        "prompt  10 tokens in 0.50s, 20.0 tokens/s",
+        "prompt  10 tokens in 500.0ms, 20.0 tokens/s",
         "answer  4 tokens",
         "ended   stop",
     ]

@@ -1,8 +1,12 @@
 """The record of an engine kind."""
 
+from typing import TYPE_CHECKING
+
 from blazar.adapters.engines.llamacpp.spec import LLAMACPP
-from blazar.application.ports.drivers import Driver
 from blazar.domain.kinds import EngineKind
+
+if TYPE_CHECKING:
+    from blazar.application.ports.drivers import Driver
 
 
 def test_the_record_is_a_driver() -> None:

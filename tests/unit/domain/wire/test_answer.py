@@ -4,11 +4,11 @@ import json
 from typing import Any
 
 import pytest
-from tests.contract.wire.chunks import call, decode
 
 from blazar.domain.wire.answer import Answer, answer_of, collect
 from blazar.domain.wire.delta import Failed, Finish, Reasoning, Text, ToolFragment, Usage
 from blazar.domain.wire.tools import Call
+from tests.contract.wire.chunks import call, decode
 
 
 def read(value: Any) -> Answer | Failed:
@@ -17,7 +17,11 @@ def read(value: Any) -> Answer | Failed:
 
 def test_a_chat_reply() -> None:
     """Text, thinking, calls, reason and counts."""
-    message = {"content": "a", "reasoning_content": "b", "tool_calls": [call(None, "c", "f", "{}"), call(None, "d", "f", "{}")]}
+    message = {
+        "content": "a",
+        "reasoning_content": "b",
+        "tool_calls": [call(None, "c", "f", "{}"), call(None, "d", "f", "{}")],
+    }
     usage = {"prompt_tokens": 3, "completion_tokens": 4}
     reply = {"choices": [{"message": message, "finish_reason": "tool_calls"}], "usage": usage}
     calls = (Call("c", "f", "{}"), Call("d", "f", "{}"))
@@ -26,7 +30,9 @@ def test_a_chat_reply() -> None:
 
 def test_a_completion_reply() -> None:
     """`text` instead of a message; no counts are zero counts."""
-    assert read({"choices": [{"text": "a", "finish_reason": "length"}]}) == Answer("a", "", (), Finish("length"), Usage(0, 0))
+    assert read({"choices": [{"text": "a", "finish_reason": "length"}]}) == Answer(
+        "a", "", (), Finish("length"), Usage(0, 0)
+    )
 
 
 def test_a_stop_sequence_is_named_where_the_engine_names_it() -> None:

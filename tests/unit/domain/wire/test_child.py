@@ -1,19 +1,26 @@
 """The reader of child streams; its slices and nasty forms are under tests/contract/wire."""
 
 import pytest
-from tests.contract.wire.chunks import DONE, USAGE, View, chunk, decode, event, reading, tools
 
 from blazar.domain.wire.child import ChildReader, failed_of, finish_of, usage_of
 from blazar.domain.wire.delta import Failed, Finish, Reasoning, Text, Usage
 from blazar.domain.wire.reasoning import ThinkSplitter
-from tests.contract.wire.chunks import call
+from tests.contract.wire.chunks import DONE, USAGE, View, call, chunk, decode, event, reading, tools
 
 
 def test_an_answer_in_order() -> None:
     """Deltas come as the child told them, finish and usage last."""
-    stream = chunk({"role": "assistant", "content": None}) + chunk({"reasoning_content": "hm"}) + chunk({"content": "a"})
+    stream = (
+        chunk({"role": "assistant", "content": None}) + chunk({"reasoning_content": "hm"}) + chunk({"content": "a"})
+    )
     stream += tools(call(0, "c", "f", "{}")) + chunk(finish="tool_calls") + USAGE + DONE
-    assert [type(delta).__name__ for delta in reading(stream)] == ["Reasoning", "Text", "ToolFragment", "Finish", "Usage"]
+    assert [type(delta).__name__ for delta in reading(stream)] == [
+        "Reasoning",
+        "Text",
+        "ToolFragment",
+        "Finish",
+        "Usage",
+    ]
 
 
 def test_deltas_leave_as_soon_as_their_event_is_whole() -> None:

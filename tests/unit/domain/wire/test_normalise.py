@@ -5,7 +5,14 @@ from typing import Any
 import pytest
 
 from blazar.domain.errors import Malformed
-from blazar.domain.wire.normalise import check_messages, drop_nulls, merge_system, narrow_tool_choice, repair_history, text_of
+from blazar.domain.wire.normalise import (
+    check_messages,
+    drop_nulls,
+    merge_system,
+    narrow_tool_choice,
+    repair_history,
+    text_of,
+)
 
 USER = {"role": "user", "content": "hi"}
 
@@ -20,12 +27,19 @@ def function(name: str, arguments: Any = "{}", **more: Any) -> dict[str, Any]:
 
 def test_system_messages_are_merged_in_front() -> None:
     """One system message at index 0, the texts in their order, developer included (C1, C16)."""
-    messages = [{"role": "system", "content": "A"}, USER, {"role": "system", "content": "B"}, {"role": "developer", "content": [{"type": "text", "text": "C"}]}]
+    messages = [
+        {"role": "system", "content": "A"},
+        USER,
+        {"role": "system", "content": "B"},
+        {"role": "developer", "content": [{"type": "text", "text": "C"}]},
+    ]
     assert merge_system(messages) == [{"role": "system", "content": "A\n\nB\n\nC"}, USER]
     assert merge_system([USER, {"role": "developer", "content": "B"}]) == [{"role": "system", "content": "B"}, USER]
 
 
-@pytest.mark.parametrize("messages", [[], [USER], [{"role": "system", "content": [{"type": "text", "text": "A"}]}, USER]])
+@pytest.mark.parametrize(
+    "messages", [[], [USER], [{"role": "system", "content": [{"type": "text", "text": "A"}]}, USER]]
+)
 def test_messages_in_order_stay_the_same_object(messages: list[dict[str, Any]]) -> None:
     """Nothing to change is nothing changed."""
     assert merge_system(messages) is messages
@@ -41,7 +55,12 @@ def test_a_string_is_opaque() -> None:
 
 def test_missing_ids_are_made_up_pairwise() -> None:
     """Calls and answers without ids find each other by place (A17)."""
-    history = [USER, called(function("f", id=None), function("g")), {"role": "tool", "tool_call_id": None, "content": "1"}, {"role": "tool", "content": "2"}]
+    history = [
+        USER,
+        called(function("f", id=None), function("g")),
+        {"role": "tool", "tool_call_id": None, "content": "1"},
+        {"role": "tool", "content": "2"},
+    ]
     repaired = repair_history(history)
     assert [call["id"] for call in repaired[1]["tool_calls"]] == ["call_1_0", "call_1_1"]
     assert [message["tool_call_id"] for message in repaired[2:]] == ["call_1_0", "call_1_1"]
@@ -49,21 +68,36 @@ def test_missing_ids_are_made_up_pairwise() -> None:
 
 
 def test_answers_with_a_name_find_the_call_of_that_name() -> None:
-    """ollama's `tool_name` (B16); the name is not forwarded, no template reads it."""
-    history = [called(function("f", id="a"), function("g", id="b")), {"role": "tool", "tool_name": "g", "content": "2"}, {"role": "tool", "tool_name": "f", "content": "1"}]
+    """Ollama's `tool_name` (B16); the name is not forwarded, no template reads it."""
+    history = [
+        called(function("f", id="a"), function("g", id="b")),
+        {"role": "tool", "tool_name": "g", "content": "2"},
+        {"role": "tool", "tool_name": "f", "content": "1"},
+    ]
     repaired = repair_history(history)
-    assert repaired[1:] == [{"role": "tool", "content": "2", "tool_call_id": "b"}, {"role": "tool", "content": "1", "tool_call_id": "a"}]
+    assert repaired[1:] == [
+        {"role": "tool", "content": "2", "tool_call_id": "b"},
+        {"role": "tool", "content": "1", "tool_call_id": "a"},
+    ]
 
 
 def test_a_whole_history_is_left_alone() -> None:
     """Ids of the caller's own are kept, the list is the same object."""
-    history = [called(function("f", id="x"), function("g", id="y")), {"role": "tool", "tool_call_id": "y", "content": "2"}, {"role": "tool", "tool_call_id": "x", "content": "1"}]
+    history = [
+        called(function("f", id="x"), function("g", id="y")),
+        {"role": "tool", "tool_call_id": "y", "content": "2"},
+        {"role": "tool", "tool_call_id": "x", "content": "1"},
+    ]
     assert repair_history(history) is history
 
 
 def test_answers_with_and_without_ids_do_not_collide() -> None:
     """A given id takes its call; the next one without takes what is left."""
-    history = [called(function("f", id="x"), function("g", id="y")), {"role": "tool", "tool_call_id": "x", "content": "1"}, {"role": "tool", "content": None}]
+    history = [
+        called(function("f", id="x"), function("g", id="y")),
+        {"role": "tool", "tool_call_id": "x", "content": "1"},
+        {"role": "tool", "content": None},
+    ]
     assert repair_history(history)[2] == {"role": "tool", "tool_call_id": "y", "content": ""}
 
 
@@ -81,7 +115,9 @@ def test_arguments_become_text(arguments: Any, text: str) -> None:
     assert message["tool_calls"][0]["function"]["arguments"] == text
 
 
-@pytest.mark.parametrize("call", [None, {}, {"function": None}, {"function": {"arguments": "{}"}}, {"function": {"name": 7}}])
+@pytest.mark.parametrize(
+    "call", [None, {}, {"function": None}, {"function": {"arguments": "{}"}}, {"function": {"name": 7}}]
+)
 def test_a_call_without_a_name_is_refused(call: Any) -> None:
     """Nothing can be made of it."""
     with pytest.raises(Malformed):
@@ -94,7 +130,13 @@ def test_null_is_absent_but_for_content() -> None:
         "seed": None,
         "stop": None,
         "stream_options": {"include_usage": None},
-        "tools": [{"type": "function", "strict": None, "function": {"name": "t", "description": None, "parameters": {"a": None}}}],
+        "tools": [
+            {
+                "type": "function",
+                "strict": None,
+                "function": {"name": "t", "description": None, "parameters": {"a": None}},
+            }
+        ],
         "messages": [{"role": "assistant", "content": None, "refusal": None, "tool_calls": None}, USER],
     }
     drop_nulls(body)
@@ -122,7 +164,11 @@ def test_a_choice_that_is_a_word_stays(choice: Any) -> None:
 
 @pytest.mark.parametrize(
     ("choice", "words"),
-    [({"type": "function", "function": {"name": "zzz"}}, "zzz"), ({"type": "function"}, "must name"), ({"type": "function", "function": {}}, "must name")],
+    [
+        ({"type": "function", "function": {"name": "zzz"}}, "zzz"),
+        ({"type": "function"}, "must name"),
+        ({"type": "function", "function": {}}, "must name"),
+    ],
 )
 def test_an_unknown_or_nameless_tool_is_refused(choice: Any, words: str) -> None:
     """With a 400 that says which (A19)."""
@@ -131,7 +177,10 @@ def test_an_unknown_or_nameless_tool_is_refused(choice: Any, words: str) -> None
     assert refused.value.field == "tool_choice"
 
 
-@pytest.mark.parametrize(("messages", "field"), [("x", "messages"), ({}, "messages"), ([USER, 7], "messages[1]"), ([{"content": "x"}], "messages[0]")])
+@pytest.mark.parametrize(
+    ("messages", "field"),
+    [("x", "messages"), ({}, "messages"), ([USER, 7], "messages[1]"), ([{"content": "x"}], "messages[0]")],
+)
 def test_messages_that_are_none_are_refused_by_their_place(messages: Any, field: str) -> None:
     """The sentence names which one."""
     with pytest.raises(Malformed) as refused:

@@ -68,7 +68,11 @@ def test_show() -> None:
     facts = Shown({"general.architecture": "llama"}, "{{ m }}", "stop x", ("completion", "tools"))
     told = show(model(), facts)
     assert told["model_info"] == {"general.architecture": "llama"}
-    assert (told["template"], told["parameters"], told["capabilities"]) == ("{{ m }}", "stop x", ["completion", "tools"])
+    assert (told["template"], told["parameters"], told["capabilities"]) == (
+        "{{ m }}",
+        "stop x",
+        ["completion", "tools"],
+    )
     assert told["modelfile"] == "FROM /m/smol.gguf\n"
     assert told["details"] == DETAILS
     assert "license" not in told
@@ -77,7 +81,14 @@ def test_show() -> None:
 
 @pytest.mark.parametrize(
     ("number", "text"),
-    [(0, "0"), (999, "999"), (24_000, "24K"), (134_515_008, "134.5M"), (8_030_261_248, "8.0B"), (1_200_000_000_000, "1.2T")],
+    [
+        (0, "0"),
+        (999, "999"),
+        (24_000, "24K"),
+        (134_515_008, "134.5M"),
+        (8_030_261_248, "8.0B"),
+        (1_200_000_000_000, "1.2T"),
+    ],
 )
 def test_parameter_counts(number: int, text: str) -> None:
     """As model cards write them."""

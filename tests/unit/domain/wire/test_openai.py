@@ -26,7 +26,9 @@ def planned(body: dict[str, Any], child: str = "m", *, compact: bool = False) ->
 
 def test_a_plain_request_passes_as_it_is() -> None:
     """The same bytes object, no parse (D15)."""
-    body, parse, drop, raw = planned({"model": "m", "messages": [{"role": "system", "content": "s"}, *HI], "temperature": 0.5})
+    body, parse, drop, raw = planned(
+        {"model": "m", "messages": [{"role": "system", "content": "s"}, *HI], "temperature": 0.5}
+    )
     assert body == raw
     assert (parse, drop) == (False, False)
 
@@ -42,15 +44,19 @@ def test_a_stream_asks_for_usage_without_a_parse(compact: bool) -> None:
 
 def test_usage_that_was_asked_for_is_kept() -> None:
     """Nothing is added, nothing dropped."""
-    body, parse, drop, raw = planned({"model": "m", "stream": True, "stream_options": {"include_usage": True}, "messages": HI})
+    body, parse, drop, raw = planned(
+        {"model": "m", "stream": True, "stream_options": {"include_usage": True}, "messages": HI}
+    )
     assert (body, parse, drop) == (raw, False, False)
-    _, parse, drop, _ = planned({"model": "m", "stream": True, "stream_options": {"include_usage": False}, "messages": HI})
+    _, parse, drop, _ = planned(
+        {"model": "m", "stream": True, "stream_options": {"include_usage": False}, "messages": HI}
+    )
     assert (parse, drop) == (True, True)
 
 
 def test_the_model_name_is_swapped_without_a_parse() -> None:
     """Only where it can mean one thing."""
-    body, parse, _, raw = planned({"messages": HI, "model": 'a"b:latest', "user": "model"}, "ü")
+    body, parse, _, raw = planned({"messages": HI, "model": 'a"b:latest', "user": "x"}, "ü")
     assert not parse
     assert body is not None
     assert json.loads(body) == {**json.loads(raw), "model": "ü"}
@@ -63,8 +69,18 @@ def test_the_model_name_is_swapped_without_a_parse() -> None:
     [
         ("null", {"seed": None}),
         ("history", {"messages": [*HI, {"role": "tool", "content": "x"}]}),
-        ("history", {"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": {"a": 1}}, "id": "x"}]}]}),
-        ("history", {"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]}]}),
+        (
+            "history",
+            {
+                "messages": [
+                    {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": {"a": 1}}, "id": "x"}]}
+                ]
+            },
+        ),
+        (
+            "history",
+            {"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]}]},
+        ),
         ("system", {"messages": [*HI, {"role": "system", "content": "B"}]}),
         ("system", {"messages": [{"role": "developer", "content": "B"}, *HI]}),
         ("system", {"messages": [{"role": "system", "content": "A"}, {"role": "system", "content": "B"}, *HI]}),
@@ -82,14 +98,20 @@ def test_each_trigger_is_noticed_in_the_bytes(name: str, more: dict[str, Any], c
 def test_a_sound_tool_history_passes_as_it_is() -> None:
     """Agents send long ones every turn; they must not cost a parse."""
     call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a":{"b":1}}'}}
-    messages = [*HI, {"role": "assistant", "tool_calls": [call]}, {"role": "tool", "tool_call_id": "c1", "content": '"tool" says {"arguments":{}}'}]
+    messages = [
+        *HI,
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": '"tool" says {"arguments":{}}'},
+    ]
     body, parse, _, raw = planned({"model": "m", "messages": messages, "tool_choice": "auto"})
     assert (body, parse) == (raw, False)
 
 
 def test_text_that_looks_like_a_trigger_is_none() -> None:
     """Quotes inside text stand escaped (A18)."""
-    body, parse, _, raw = planned({"model": "m", "messages": [{"role": "user", "content": '"developer" "tool" {"tool_choice":{"a":1}}'}]})
+    body, parse, _, raw = planned(
+        {"model": "m", "messages": [{"role": "user", "content": '"developer" "tool" {"tool_choice":{"a":1}}'}]}
+    )
     assert (body, parse) == (raw, False)
 
 
@@ -100,11 +122,17 @@ def test_normalising_changes_what_needs_it() -> None:
         "stream": True,
         "stream_options": None,
         "seed": None,
-        "tools": [{"type": "function", "function": {"name": "f", "description": None}}, {"type": "function", "function": {"name": "g"}}],
+        "tools": [
+            {"type": "function", "function": {"name": "f", "description": None}},
+            {"type": "function", "function": {"name": "g"}},
+        ],
         "tool_choice": {"type": "function", "function": {"name": "f"}},
         "messages": [
             {"role": "user", "content": "a"},
-            {"role": "assistant", "tool_calls": [{"id": None, "type": "function", "function": {"name": "echo", "arguments": "{}"}}]},
+            {
+                "role": "assistant",
+                "tool_calls": [{"id": None, "type": "function", "function": {"name": "echo", "arguments": "{}"}}],
+            },
             {"role": "tool", "tool_call_id": None, "content": "x"},
             {"role": "developer", "content": "B"},
         ],
@@ -119,7 +147,10 @@ def test_normalising_changes_what_needs_it() -> None:
         "messages": [
             {"role": "system", "content": "B"},
             {"role": "user", "content": "a"},
-            {"role": "assistant", "tool_calls": [{"id": "call_1_0", "type": "function", "function": {"name": "echo", "arguments": "{}"}}]},
+            {
+                "role": "assistant",
+                "tool_calls": [{"id": "call_1_0", "type": "function", "function": {"name": "echo", "arguments": "{}"}}],
+            },
             {"role": "tool", "tool_call_id": "call_1_0", "content": "x"},
         ],
         "x_unknown": {"kept": None},
@@ -144,7 +175,9 @@ def test_what_is_no_object_is_refused(body: Any) -> None:
         check(body)
 
 
-@pytest.mark.parametrize(("body", "field"), [({}, "messages"), ({"messages": None}, "messages"), ({"messages": [1]}, "messages[0]")])
+@pytest.mark.parametrize(
+    ("body", "field"), [({}, "messages"), ({"messages": None}, "messages"), ({"messages": [1]}, "messages[0]")]
+)
 def test_missing_messages_are_named(body: Any, field: str) -> None:
     """By field."""
     with pytest.raises(Malformed) as refused:
@@ -152,7 +185,10 @@ def test_missing_messages_are_named(body: Any, field: str) -> None:
     assert refused.value.field == field
 
 
-@pytest.mark.parametrize(("options", "wanted"), [(None, False), ({}, False), ({"include_usage": True}, True), ({"include_usage": 1}, False), ("x", False)])
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [(None, False), ({}, False), ({"include_usage": True}, True), ({"include_usage": 1}, False), ("x", False)],
+)
 def test_who_wants_usage(options: Any, wanted: bool) -> None:
     """Only a true is a wish."""
     assert wants_usage(options) is wanted

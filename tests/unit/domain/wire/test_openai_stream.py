@@ -1,9 +1,8 @@
 """The OpenAI stream filter; recordings and nasty forms are under tests/contract/wire."""
 
-from tests.contract.wire.chunks import DONE, USAGE, call, chunk, decode, event, payloads, tools
-
 from blazar.domain.wire.delta import Failed, Usage
 from blazar.domain.wire.openai_stream import StreamFilter
+from tests.contract.wire.chunks import DONE, USAGE, call, chunk, decode, event, payloads, tools
 
 FAIL = {"error": {"message": "gone", "type": "blazar_error", "param": None, "code": 502}}
 
@@ -64,7 +63,9 @@ def test_a_failure_after_the_end_is_none() -> None:
 def test_an_error_frame_becomes_ours_and_the_last() -> None:
     """Status and text are the child's, the shape is everywhere the same (D10, D7)."""
     passing = StreamFilter(decode, "m", drop_usage=True)
-    out = passing.feed(chunk({"content": "a"}) + event({"error": {"code": 500, "message": "bad"}}) + chunk({"content": "b"}) + DONE)
+    out = passing.feed(
+        chunk({"content": "a"}) + event({"error": {"code": 500, "message": "bad"}}) + chunk({"content": "b"}) + DONE
+    )
     assert payloads(out)[1:] == [{"error": {"message": "bad", "type": "blazar_error", "param": None, "code": 500}}]
 
 

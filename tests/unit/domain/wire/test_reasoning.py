@@ -28,7 +28,16 @@ def test_tags_may_be_cut_anywhere() -> None:
 @pytest.mark.parametrize("prefilled", [False, True])
 @pytest.mark.parametrize(
     "text",
-    ["<think>a</think>b", "  <think>\na < b </think>\n\nb </think> c", "plain", "<thin", "", "a <think>b</think>", "<think>never closed", "x</think>y"],
+    [
+        "<think>a</think>b",
+        "  <think>\na < b </think>\n\nb </think> c",
+        "plain",
+        "<thin",
+        "",
+        "a <think>b</think>",
+        "<think>never closed",
+        "x</think>y",
+    ],
 )
 def test_letters_one_by_one_say_what_the_whole_says(text: str, prefilled: bool) -> None:
     """Stream and whole text are split by the same rules."""
@@ -69,7 +78,13 @@ def test_a_thought_streams_without_its_possible_tag() -> None:
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [(None, (None, None)), (True, (True, None)), (False, (False, None)), ("low", (True, "low")), ("HIGH", (True, "high"))],
+    [
+        (None, (None, None)),
+        (True, (True, None)),
+        (False, (False, None)),
+        ("low", (True, "low")),
+        ("HIGH", (True, "high")),
+    ],
 )
 def test_reading_the_wish(value: Any, expected: tuple[bool | None, str | None]) -> None:
     """A switch, or an effort that implies it."""

@@ -5,7 +5,16 @@ from typing import Any
 import pytest
 
 from blazar.domain.errors import Malformed
-from blazar.domain.wire.request import ChildRequest, ignored, shown, want_bool, want_list, want_object, want_text, with_stream
+from blazar.domain.wire.request import (
+    ChildRequest,
+    ignored,
+    shown,
+    want_bool,
+    want_list,
+    want_object,
+    want_text,
+    with_stream,
+)
 from blazar.domain.wire.turn import Shape
 
 

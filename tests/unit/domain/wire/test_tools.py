@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from tests.contract.wire.chunks import View, call
 
 from blazar.domain.wire.delta import ToolFragment
 from blazar.domain.wire.tools import Call, CallGatherer, CallTracker, arguments_object, is_object
+from tests.contract.wire.chunks import View, call
 
 
 def track(*chunks: list[dict[str, Any]], last: bool = False) -> list[ToolFragment]:
@@ -27,7 +27,11 @@ def gathered(fragments: list[ToolFragment]) -> list[tuple[str, str]]:
 def test_the_usual_stream() -> None:
     """Id and name with the first fragment, arguments after."""
     told = track([call(0, "c1", "f", "")], [call(0, args='{"a":')], [call(0, args="1}")])
-    assert told == [ToolFragment(0, "c1", "f", ""), ToolFragment(0, None, None, '{"a":'), ToolFragment(0, None, None, "1}")]
+    assert told == [
+        ToolFragment(0, "c1", "f", ""),
+        ToolFragment(0, None, None, '{"a":'),
+        ToolFragment(0, None, None, "1}"),
+    ]
 
 
 def test_no_index_continues_the_current_call() -> None:
@@ -77,7 +81,9 @@ def test_arguments_of_nothing_are_dropped() -> None:
 
 def test_a_repeat_with_the_same_id_is_dropped() -> None:
     """A9, told again under its own id or index."""
-    told = track([call(0, "c1", "f", '{"a":')], [call(0, args="1}")], [call(0, "c1", "f", '{"a":1}')], [call(0, args='{"a": 1}')])
+    told = track(
+        [call(0, "c1", "f", '{"a":')], [call(0, args="1}")], [call(0, "c1", "f", '{"a":1}')], [call(0, args='{"a": 1}')]
+    )
     assert gathered(told) == [("f", '{"a":1}')]
 
 
@@ -125,6 +131,10 @@ def test_whole_objects_are_told_from_halves() -> None:
 def test_gathering_keeps_ids_and_order() -> None:
     """The first fragment names the call."""
     gatherer = CallGatherer()
-    for fragment in (ToolFragment(0, "a", "f", "{"), ToolFragment(1, None, "g", "{}"), ToolFragment(0, None, None, "}")):
+    for fragment in (
+        ToolFragment(0, "a", "f", "{"),
+        ToolFragment(1, None, "g", "{}"),
+        ToolFragment(0, None, None, "}"),
+    ):
         gatherer.add(fragment)
     assert gatherer.calls() == (Call("a", "f", "{}"), Call("", "g", "{}"))

@@ -32,9 +32,23 @@ def test_ps_shows_everything_that_matters(cli: Cli, stub: StubDaemon) -> None:
     """Engine and provenance (D20), window, slots, requests, port, GiB (B20), countdown."""
     stub.answers["GET", "/api/ps"] = (200, {"models": [ROW, {**ROW, "key": "x", "waiting": 0, "until_seconds": None}]})
     head, first, second = cli("ps").out.splitlines()
-    assert head.split() == "NAME STATE ENGINE PROVENANCE CTX SLOTS BUSY PORT SIZE UNTIL".split()
-    assert first.split() == "tiny#1 serving b1 archive 2048 1 1 (+3) 4000 0.50 GiB 1m 15s".split()
-    assert second.split() == "x serving b1 archive 2048 1 1 4000 0.50 GiB stays".split()
+    assert head.split() == ["NAME", "STATE", "ENGINE", "PROVENANCE", "CTX", "SLOTS", "BUSY", "PORT", "SIZE", "UNTIL"]
+    assert first.split() == [
+        "tiny#1",
+        "serving",
+        "b1",
+        "archive",
+        "2048",
+        "1",
+        "1",
+        "(+3)",
+        "4000",
+        "0.50",
+        "GiB",
+        "1m",
+        "15s",
+    ]
+    assert second.split() == ["x", "serving", "b1", "archive", "2048", "1", "1", "4000", "0.50", "GiB", "stays"]
     assert cli("ps", "-q").out == "tiny\ntiny\n"
     assert cli("ps", "--json").json()["models"][0] == ROW
 
@@ -42,7 +56,7 @@ def test_ps_shows_everything_that_matters(cli: Cli, stub: StubDaemon) -> None:
 def test_ps_of_an_older_or_other_daemon_still_prints(cli: Cli, stub: StubDaemon) -> None:
     """Fields that are missing are dashes, never a traceback."""
     stub.answers["GET", "/api/ps"] = (200, {"models": [{"name": "tiny"}]})
-    assert cli("ps").out.splitlines()[1].split() == "tiny - - - - - 0 - 0.00 GiB stays".split()
+    assert cli("ps").out.splitlines()[1].split() == ["tiny", "-", "-", "-", "-", "-", "0", "-", "0.00", "GiB", "stays"]
 
 
 def test_nothing_loaded_is_a_hint(cli: Cli, stub: StubDaemon) -> None:

@@ -35,7 +35,9 @@ def test_list_is_the_same_with_and_without_a_daemon(cli: Cli, root: FakeRoot, st
     assert "1.50 GiB" in cli("list").out
 
 
-def test_import_takes_an_absolute_path(cli: Cli, root: FakeRoot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_import_takes_an_absolute_path(
+    cli: Cli, root: FakeRoot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """The daemon has another working directory."""
     monkeypatch.chdir(tmp_path)
     said = cli("import", "x.gguf", "--name", "mine")

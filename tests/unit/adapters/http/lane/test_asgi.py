@@ -87,7 +87,9 @@ def run(test: Callable[[Rig, Hot], Awaitable[None]]) -> None:
     asyncio.run(main())
 
 
-@pytest.mark.parametrize(("method", "path"), [("GET", CHAT), ("OPTIONS", CHAT), ("POST", "/v1/models"), ("POST", CHAT + "/")])
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", CHAT), ("OPTIONS", CHAT), ("POST", "/v1/models"), ("POST", CHAT + "/")]
+)
 def test_everything_else_goes_to_the_app(method: str, path: str) -> None:
     """Only POST on the hot paths is the lane's."""
 
@@ -370,7 +372,7 @@ async def stream_of_five(talk: Talk) -> None:
     [
         (CHAT, STREAM, DONE),
         ("/v1/messages", STREAM[:-1] + b',"max_tokens":9}', b'"message_stop"}\n\n'),
-        ("/api/chat", BODY, b'}\n'),
+        ("/api/chat", BODY, b"}\n"),
     ],
 )
 def test_streams_end_to_end_reuse_one_connection(path: str, body: bytes, last: bytes) -> None:

@@ -27,7 +27,9 @@ def test_half_a_surrogate_pair_is_quoted_as_the_domain_does() -> None:
 
 def test_a_chunk_is_decoded_with_defaults() -> None:
     """What an engine leaves out or sets null is None; `__verbose` has its name."""
-    chunk = codec.decode_chunk(b'{"choices":[{"index":0,"delta":{"content":null,"x":1}}],"usage":null,"__verbose":{"stopping_word":"s"}}')
+    chunk = codec.decode_chunk(
+        b'{"choices":[{"index":0,"delta":{"content":null,"x":1}}],"usage":null,"__verbose":{"stopping_word":"s"}}'
+    )
     assert chunk.choices is not None
     assert chunk.choices[0].delta is not None
     assert chunk.choices[0].delta.content is None

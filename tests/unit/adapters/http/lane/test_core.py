@@ -1,5 +1,6 @@
 """The way of a request through the lane, over every endpoint."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -66,7 +67,11 @@ def test_a_stream_goes_through(path: str) -> None:
         reply = await rig.post(path, STREAMS[path])
         assert reply.status == 0  # nothing before the child has spoken
         rig.exchange.head(200, SSE)
-        piece = chunk("Hel") if "chat" in rig.exchange.call.path.decode() else b'data: {"choices":[{"text":"Hel","index":0,"finish_reason":null}],"model":"tiny"}\n\n'
+        piece = (
+            chunk("Hel")
+            if "chat" in rig.exchange.call.path.decode()
+            else b'data: {"choices":[{"text":"Hel","index":0,"finish_reason":null}],"model":"tiny"}\n\n'
+        )
         rig.exchange.body(piece)
         assert reply.status == 200
         assert b"Hel" in reply.body
@@ -117,7 +122,9 @@ def test_a_whole_answer_goes_through(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", EVERY)
-@pytest.mark.parametrize("raw", [b"", b"{", b"[]", b'"x"', b"null", b"\xff\xfe", b'{"model":"tiny","x":"\xff"}', b"[" * 100_000])
+@pytest.mark.parametrize(
+    "raw", [b"", b"{", b"[]", b'"x"', b"null", b"\xff\xfe", b'{"model":"tiny","x":"\xff"}', b"[" * 100_000]
+)
 def test_a_body_that_is_no_object_is_a_400(path: str, raw: bytes) -> None:
     """Empty, cut, not an object or not UTF-8: a 400 in the dialect's envelope, and no model is touched (case A21)."""
 
@@ -409,13 +416,11 @@ def test_a_large_body_is_understood_off_the_loop() -> None:
     """A parse of a large body does not stop the tokens of others; its result is the same."""
 
     async def test(rig: Rig) -> None:
-        import asyncio
-
         body = {"model": "tiny", "seed": None, "messages": [{"role": "user", "content": "x" * OFF_LOOP}]}
         reply = await rig.post(CHAT, body)
         async with asyncio.timeout(20):
             while not rig.upstream.exchanges:
-                await asyncio.sleep(0.001)
+                await asyncio.sleep(0)
         assert "seed" not in rig.asked
         assert rig.asked["messages"] == body["messages"]
         await rig.answer(whole_chat())

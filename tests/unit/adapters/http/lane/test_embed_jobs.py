@@ -13,7 +13,9 @@ from tests.support.lane_rig import Rig, run
 def vectors(*rows: tuple[int, Any]) -> bytes:
     """A child's answer."""
     data = [{"object": "embedding", "index": at, "embedding": vector} for at, vector in rows]
-    return json.dumps({"model": "/m/e.gguf", "object": "list", "usage": {"prompt_tokens": 4, "total_tokens": 4}, "data": data}).encode()
+    return json.dumps(
+        {"model": "/m/e.gguf", "object": "list", "usage": {"prompt_tokens": 4, "total_tokens": 4}, "data": data}
+    ).encode()
 
 
 async def embed(rig: Rig, answer: bytes, path: str = "/v1/embeddings", **body: Any) -> Any:

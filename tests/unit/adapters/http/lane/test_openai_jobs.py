@@ -21,7 +21,9 @@ def raw_body(**more: Any) -> bytes:
     return json.dumps({"model": "tiny", "messages": USER, **more}, indent=1).encode()
 
 
-@pytest.mark.parametrize("more", [{}, {"temperature": 0.5}, {"stream": False}, {"tools": [{"type": "function", "function": {"name": "f"}}]}])
+@pytest.mark.parametrize(
+    "more", [{}, {"temperature": 0.5}, {"stream": False}, {"tools": [{"type": "function", "function": {"name": "f"}}]}]
+)
 def test_bytes_pass_when_no_trigger_applies(more: dict[str, Any]) -> None:
     """The child gets the very bytes, to the last space."""
     raw = raw_body(**more)
@@ -120,6 +122,8 @@ def test_a_reply_that_needs_no_change_is_the_same_object() -> None:
 def test_usage_is_scanned_not_parsed() -> None:
     """From the end of an answer or the beginning of an embedding; text that looks like it is not."""
     assert usage_in(whole_chat()) == Usage(11, 7)
-    assert usage_in(b'{"model":"e","usage":{"prompt_tokens":3,"total_tokens":3},"data":[' + b"1," * 9000 + b"1]}") == Usage(3, 0)
+    assert usage_in(
+        b'{"model":"e","usage":{"prompt_tokens":3,"total_tokens":3},"data":[' + b"1," * 9000 + b"1]}"
+    ) == Usage(3, 0)
     assert usage_in(whole_chat('"prompt_tokens":99,"completion_tokens":98')) == Usage(11, 7)
     assert usage_in(b"{}") is None

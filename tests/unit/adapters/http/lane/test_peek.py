@@ -10,7 +10,9 @@ from blazar.domain.errors import Malformed
 
 def test_the_members_that_decide_are_seen() -> None:
     """Model, stream, options and keep_alive, wherever they stand; the rest is skipped."""
-    seen = peek(b'{"messages":[{"model":"no"}],"stream":true,"keep_alive":0,"model":"m","stream_options":{"include_usage":true}}')
+    seen = peek(
+        b'{"messages":[{"model":"no"}],"stream":true,"keep_alive":0,"model":"m","stream_options":{"include_usage":true}}'
+    )
     assert (seen.model, seen.stream, seen.keep_alive) == ("m", True, 0)
     assert seen.stream_options == {"include_usage": True}
 
@@ -23,7 +25,15 @@ def test_null_is_absent() -> None:
     assert peek(b'{"model":"m"}').keep_alive is msgspec.UNSET
 
 
-@pytest.mark.parametrize(("raw", "field"), [(b'{"stream":true}', "model"), (b'{"model":1}', "model"), (b'{"model":""}', "model"), (b'{"model":"m","stream":"yes"}', "stream")])
+@pytest.mark.parametrize(
+    ("raw", "field"),
+    [
+        (b'{"stream":true}', "model"),
+        (b'{"model":1}', "model"),
+        (b'{"model":""}', "model"),
+        (b'{"model":"m","stream":"yes"}', "stream"),
+    ],
+)
 def test_a_wrong_member_is_named(raw: bytes, field: str) -> None:
     """The refusal says which field."""
     with pytest.raises(Malformed) as caught:
@@ -31,7 +41,18 @@ def test_a_wrong_member_is_named(raw: bytes, field: str) -> None:
     assert caught.value.field == field
 
 
-@pytest.mark.parametrize("raw", [b"", b"{", b"\xff\xfe", b'{"model":"m","a":"\xff"}', b'{"model":"m"}x', b'{"model":"m","a":NaN}', b'{"model":"m","a":' + b"[" * 100_000])
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"{",
+        b"\xff\xfe",
+        b'{"model":"m","a":"\xff"}',
+        b'{"model":"m"}x',
+        b'{"model":"m","a":NaN}',
+        b'{"model":"m","a":' + b"[" * 100_000,
+    ],
+)
 def test_what_is_not_json_is_refused(raw: bytes) -> None:
     """Also where the fault lies in a part that is skipped (case A21)."""
     with pytest.raises(Malformed, match="not valid JSON"):

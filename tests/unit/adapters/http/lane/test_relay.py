@@ -148,7 +148,7 @@ def test_a_huge_error_body_is_cut() -> None:
 
 
 def test_a_501_is_not_held_against_the_child() -> None:
-    """"Start it with --embeddings" is an answer of a healthy child (case G6 counts failures only)."""
+    """A refusal such as "start it with --embeddings" is an answer of a healthy child (case G6 counts failures only)."""
 
     async def test(rig: Rig) -> None:
         await rig.post("/v1/embeddings", {"model": "tiny", "input": "x"})
@@ -173,7 +173,11 @@ def test_what_one_read_brought_leaves_in_one_write() -> None:
     """Fifty chunks of one read are one write, in both kinds of stream."""
 
     async def test(rig: Rig) -> None:
-        for path, body in ((CHAT, STREAM), ("/v1/messages", MESSAGES), ("/api/chat", {"model": "tiny", "messages": USER})):
+        for path, body in (
+            (CHAT, STREAM),
+            ("/v1/messages", MESSAGES),
+            ("/api/chat", {"model": "tiny", "messages": USER}),
+        ):
             reply = await rig.post(path, body)
             rig.exchange.head(200, SSE)
             rig.exchange.body(chunk("a") * 50)
@@ -193,6 +197,47 @@ def test_text_streams_piece_by_piece_beside_tools() -> None:
         for _ in range(20):
             rig.exchange.body(chunk("x"))
         assert len(reply.writes) == 20
+        reply.leave()
+
+    run(test)
+
+
+def test_a_child_that_falls_silent_in_a_stream_is_given_up() -> None:
+    """Twenty tokens, then nothing: the stream ends with an error within twice the bound, never as a success (case D9)."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(CHAT, STREAM)
+        rig.exchange.head(200, SSE)
+        for _ in range(20):
+            rig.exchange.body(chunk("a"))
+        await rig.clock.advance(60)
+        rig.exchange.body(b":\n\n")  # an engine's ping counts: it works on something
+        await rig.clock.advance(100)
+        assert not reply.finished
+        await rig.clock.advance(85)
+        assert reply.finished
+        assert b"sent nothing for 120 s" in reply.body
+        assert rig.exchange.aborted
+        assert rig.lease.released == [(None, True)]
+
+    run(test)
+
+
+def test_silence_because_of_a_slow_client_is_not_the_childs() -> None:
+    """While we do not read, the child cannot be heard."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(CHAT, STREAM)
+        rig.exchange.head(200, SSE)
+        rig.exchange.body(chunk("a"))
+        assert reply.on_pause is not None
+        assert reply.on_resume is not None
+        reply.on_pause()
+        await rig.clock.advance(1000)
+        assert not reply.finished
+        reply.on_resume()
+        await rig.clock.advance(100)
+        assert not reply.finished
         reply.leave()
 
     run(test)

@@ -54,7 +54,12 @@ def test_any_cut_of_the_childs_stream_gives_the_same_bytes(size: int) -> None:
 
 def test_a_count_is_of_the_same_prompt_as_the_real_call() -> None:
     """The child counts the very messages and tools that it would answer (cases C2, C3)."""
-    body = {"model": "tiny", "system": "S", "messages": USER, "tools": [{"name": "f", "input_schema": {"type": "object"}}]}
+    body = {
+        "model": "tiny",
+        "system": "S",
+        "messages": USER,
+        "tools": [{"name": "f", "input_schema": {"type": "object"}}],
+    }
 
     async def test(rig: Rig) -> None:
         reply = await rig.post("/v1/messages/count_tokens", body)

@@ -1,0 +1,86 @@
+"""What each verb may import (habit 2, D25), decided by module names and not by milliseconds."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = {
+    "asyncio",
+    "dependency_injector",
+    "email.mime",
+    "gguf",
+    "httptools",
+    "httpx",
+    "hypercorn",
+    "jsonschema",
+    "logging",
+    "msgspec",
+    "numpy",
+    "opentelemetry",
+    "psutil",
+    "pydantic",
+    "pynvml",
+    "quart",
+    "rich",
+    "sqlalchemy",
+    "sqlite3",
+    "sqlmodel",
+    "uvloop",
+    "xllamacpp",
+}
+
+THIN = ["ps", "ps --json", "status", "stop", "load m", "evict m", "explain m", "rm m", "cp a b", "login", "version"]
+LOCAL = ["config path", "completion bash", "logs", "--help", "ps --help", "nope"]
+
+
+def imported_by(words: list[str], home: Path, url: str = "127.0.0.1:9") -> set[str]:
+    """The modules that one run of the program adds to a bare interpreter; its own output is dropped."""
+    code = (
+        "import sys, json; bare = set(sys.modules)\n"
+        "from blazar.__main__ import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print(json.dumps(sorted(set(sys.modules) - bare)), file=sys.__stderr__)"
+    )
+    env = {**os.environ, "XDG_CONFIG_HOME": str(home), "XDG_DATA_HOME": str(home), "BLAZAR_HOST": url}
+    done = subprocess.run([sys.executable, "-c", code, *words], env=env, capture_output=True, text=True, timeout=60)
+    modules: list[str] = json.loads(done.stderr.splitlines()[-1])
+    return set(modules)
+
+
+def roots(modules: set[str]) -> set[str]:
+    return {name.partition(".")[0] for name in modules}
+
+
+@pytest.mark.parametrize("line", [*THIN, *LOCAL])
+def test_thin_verbs_import_the_standard_library_only(line: str, tmp_path: Path) -> None:
+    """No web framework, no database, no event loop for a question to the daemon."""
+    modules = imported_by(line.split(), tmp_path)
+    assert roots(modules) - set(sys.stdlib_module_names) == {"blazar"}
+    assert not {name for name in modules if name in HEAVY or name.partition(".")[0] in HEAVY}
+
+
+def test_the_version_costs_nothing(tmp_path: Path) -> None:
+    """Not even argparse: the package, its entry point, no more."""
+    modules = imported_by(["--version"], tmp_path)
+    assert {name for name in modules if name.startswith("blazar")} == {"blazar", "blazar.__main__"}
+    assert "argparse" not in modules
+
+
+def test_the_parser_imports_argparse_only() -> None:
+    """So that help, man page and completion are cheap (habit 14)."""
+    code = (
+        "import argparse, collections.abc, typing, sys; bare = set(sys.modules);"
+        "import blazar.adapters.cli.parser; print(*(set(sys.modules) - bare))"
+    )
+    added = set(subprocess.check_output([sys.executable, "-c", code], text=True).split())
+    assert added == {"blazar", "blazar.adapters", "blazar.adapters.cli", "blazar.adapters.cli.parser"}
+
+
+def test_local_verbs_speak_no_http(tmp_path: Path) -> None:
+    """Completing a word at the prompt must not load a client."""
+    assert "http.client" not in imported_by(["completion", "bash"], tmp_path)

@@ -1,0 +1,77 @@
+"""Completion scripts."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from blazar.adapters.cli.completion import nodes, script
+from tests.support.command_line import Cli
+
+SHELLS = ["bash", "zsh", "fish"]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_every_verb_and_option_is_in_every_script(shell: str) -> None:
+    """They are made from the parser; nothing is listed twice."""
+    text = script(shell)
+    for node in nodes():
+        for word in (*node.verbs, *node.words):
+            assert word in text
+        for option in node.options:
+            long = next(name for name in option.names if name.startswith("--"))
+            assert (long if shell != "fish" else f"-l {long[2:]}") in text
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_scripts_parse(shell: str, tmp_path: Path) -> None:
+    """By the shell itself where it is installed."""
+    if shutil.which(shell) is None:
+        pytest.skip(f"no {shell} on this machine")
+    file = tmp_path / "script"
+    file.write_text(script(shell))
+    done = subprocess.run([shell, "-n", str(file)], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def completed(tmp_path: Path, *words: str) -> list[str]:
+    """What bash would offer behind these words; `blazar` itself answers with two models."""
+    program = tmp_path / "blazar"
+    program.write_text("#!/bin/sh\nprintf 'tiny\\nteeny\\n'\n")
+    program.chmod(0o755)
+    (tmp_path / "script").write_text(script("bash"))
+    code = 'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(( $# - 1 )); _blazar; printf "%s\\n" "${COMPREPLY[@]}"'
+    done = subprocess.run(
+        ["bash", "-c", code, str(tmp_path / "script"), *words],
+        capture_output=True,
+        text=True,
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
+    )
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash on this machine")
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["blazar", "eng"], {"engine"}),
+        (["blazar", "engine", ""], {"list", "ls", "install", "use", "rm"}),
+        (["blazar", "--host", "ps", "engine", "u"], {"use"}),
+        (["blazar", "ps", "--re"], {"--reset"}),
+        (["blazar", "run", "t"], {"tiny", "teeny"}),
+        (["blazar", "completion", ""], {"bash", "zsh", "fish"}),
+        (["blazar", "import", "x"], set()),
+    ],
+)
+def test_bash_offers_what_fits(tmp_path: Path, words: list[str], offered: set[str]) -> None:
+    """Verbs, options and models, each where it belongs; files everywhere else."""
+    assert set(completed(tmp_path, *words)) == offered
+
+
+def test_the_verb_prints_the_script(cli: Cli) -> None:
+    """Ready for `source <(…)`."""
+    assert cli("completion", "bash").out == script("bash")
+    assert cli("completion", "zsh").out.startswith("#compdef blazar\n")
+    assert cli("completion", "fish", "--json").json()["shell"] == "fish"

@@ -1,0 +1,292 @@
+"""Archives on disk: honest ones become builds, hostile ones leave nothing."""
+
+import io
+import os
+import stat
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from blazar.adapters.engines import unpacking
+from blazar.adapters.engines.builds import ArchiveBuilds, tag_in
+from blazar.domain.errors import Conflict, Malformed, NotFound
+from tests.support.archives import Entry, digest, write_tar, write_zip
+
+SERVER = Entry("llama-b7/llama-server", b"#!/bin/true", mode=0o755)
+HONEST = [
+    Entry("llama-b7", kind="folder", mode=0o755),
+    SERVER,
+    Entry("llama-b7/libggml.so.0", b"libggml.so.0.1", "link"),
+    Entry("llama-b7/libggml.so", b"libggml.so.0", "link"),
+    Entry("llama-b7/libggml.so.0.1", b"library", mode=0o644),
+    Entry("llama-b7/LICENSE", b"MIT"),
+]
+
+
+@pytest.fixture
+def engines(tmp_path: Path) -> Path:
+    return tmp_path / "engines"
+
+
+def install(engines: Path, archive: Path, tag: str | None = None) -> tuple[str, str]:
+    return ArchiveBuilds(engines).unpack(str(archive), tag, digest(archive))
+
+
+def left(engines: Path) -> list[str]:
+    return sorted(path.name for path in engines.iterdir()) if engines.exists() else []
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("llama-b7-bin.tar.gz", write_tar),
+        ("llama-b7-bin.tgz", write_tar),
+        ("llama-b7-bin.tar.xz", lambda path, entries: write_tar(path, entries, "w:xz")),
+        ("llama-b7-bin.zip", write_zip),
+    ],
+)
+def test_an_archive_becomes_a_folder_named_by_its_tag(
+    tmp_path: Path, engines: Path, name: str, write: Callable[[Path, list[Entry]], Path]
+) -> None:
+    """Its top folder's content lies under the tag, programs stay programs, links stay links."""
+    tag, server = install(engines, write(tmp_path / name.replace("b7", "b11434"), HONEST))
+    assert (tag, server) == ("b11434", str(engines / "b11434" / "llama-server"))
+    assert left(engines) == ["b11434"]
+    folder = engines / tag
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "LICENSE",
+        "libggml.so",
+        "libggml.so.0",
+        "libggml.so.0.1",
+        "llama-server",
+    ]
+    assert (folder / "libggml.so").read_bytes() == b"library"
+    assert (folder / "libggml.so").readlink() == Path("libggml.so.0")
+    assert stat.S_IMODE((folder / "llama-server").stat().st_mode) & 0o755 == 0o755
+    assert stat.S_IMODE((folder / "LICENSE").stat().st_mode) & 0o111 == 0
+
+
+def test_tags_come_from_names() -> None:
+    """The build's number is read from file or folder name; other words are no tag."""
+    assert tag_in("llama-b11434-bin-linux-x64.tar.gz") == "b11434"
+    assert tag_in("b9999.zip") == "b9999"
+    assert tag_in("llama_cub123_x") is None
+    assert tag_in("engine.tar.gz") is None
+
+
+def test_the_top_folder_names_it_where_the_file_does_not(tmp_path: Path, engines: Path) -> None:
+    """A renamed archive is still known by its folder, and one without either needs --tag."""
+    entries = [Entry("llama-b4321/bin/llama-server", b"x", mode=0o755)]
+    assert install(engines, write_tar(tmp_path / "engine.tar.gz", entries)) == (
+        "b4321",
+        str(engines / "b4321" / "bin" / "llama-server"),
+    )
+    flat = write_tar(tmp_path / "flat.tar.gz", [Entry("llama-server", b"x"), Entry("LICENSE", b"x")])
+    with pytest.raises(Malformed, match="--tag"):
+        install(engines, flat)
+    assert install(engines, flat, "mine-1") == ("mine-1", str(engines / "mine-1" / "llama-server"))
+    assert left(engines) == ["b4321", "mine-1"]
+
+
+@pytest.mark.parametrize("tag", ["../x", "", ".hidden", "a/b", "a" * 65, "local", "embedded-1", "a b", "-x"])
+def test_tags_that_are_no_folder_names_are_refused(tmp_path: Path, engines: Path, tag: str) -> None:
+    """A tag never leaves the engines folder and never takes a reserved name."""
+    with pytest.raises(Malformed, match="engine tag"):
+        install(engines, write_tar(tmp_path / "b777.tar.gz", HONEST), tag)
+    assert left(engines) == []
+
+
+def test_the_checksum_comes_first(tmp_path: Path, engines: Path) -> None:
+    """No file, no checksum, a wrong one: nothing is unpacked. Upper case and a prefix are fine."""
+    archive = write_tar(tmp_path / "b777.tar.gz", HONEST)
+    builds = ArchiveBuilds(engines)
+    with pytest.raises(NotFound):
+        builds.unpack(str(tmp_path / "missing"), None, "00")
+    with pytest.raises(Malformed, match="--sha256"):
+        builds.unpack(str(archive), None, "")
+    with pytest.raises(Malformed, match="not the file that was promised"):
+        builds.unpack(str(archive), None, "0" * 64)
+    assert left(engines) == []
+    assert builds.unpack(str(archive), None, "sha256:" + digest(archive).upper())[0] == "b777"
+
+
+def test_an_installed_tag_is_not_overwritten(tmp_path: Path, engines: Path) -> None:
+    """The second install of a tag is refused and the first one untouched."""
+    archive = write_tar(tmp_path / "b777.tar.gz", HONEST)
+    install(engines, archive)
+    (engines / "b777" / "mark").touch()
+    with pytest.raises(Conflict):
+        install(engines, archive)
+    assert (engines / "b777" / "mark").exists()
+    assert left(engines) == ["b777"]
+
+
+HOSTILE = {
+    "absolute path": [Entry("/tmp/evil", b"x")],
+    "parent path": [Entry("llama/../../evil", b"x")],
+    "parent folder": [Entry("..", kind="folder")],
+    "windows path": [Entry("a\\..\\..\\evil", b"x")],
+    "drive": [Entry("C:evil", b"x")],
+    "device": [Entry("llama/null", kind="device")],
+    "pipe": [Entry("llama/pipe", kind="pipe")],
+    "absolute link": [Entry("llama/passwd", b"/etc/passwd", "link")],
+    "parent link": [Entry("llama/up", b"..", "link")],
+    "far link": [Entry("llama/far", b"../llama-b7/llama-server", "link")],
+    "folder link": [Entry("llama/sub/x", b"x"), Entry("llama/alias", b"sub", "link")],
+    "dangling link": [Entry("llama/gone", b"nothing", "link")],
+    "link to itself": [Entry("llama/me", b"me", "link")],
+    "link circle": [Entry("llama/a", b"b", "link"), Entry("llama/b", b"a", "link")],
+    "write through a link": [Entry("llama/dir", b"llama-server", "link"), Entry("llama/dir/x", b"x")],
+    "twice": [Entry("llama/x", b"1"), Entry("llama/./x", b"2")],
+    "file as folder": [Entry("llama/x", b"1"), Entry("llama/x/y", b"2")],
+    "link over file": [Entry("llama/x", b"1"), Entry("llama/x", b"x", "link")],
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+@pytest.mark.parametrize("write", [write_tar, write_zip], ids=["tar", "zip"])
+def test_hostile_archives_leave_nothing(
+    tmp_path: Path, engines: Path, what: str, write: Callable[[Path, list[Entry]], Path]
+) -> None:
+    """Each is refused with a sentence; no file of it is left, inside or outside."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("warnings.warn", lambda *_, **__: None)  # zipfile warns about what we build on purpose
+        archive = write(tmp_path / "b777", [SERVER, *HOSTILE[what]])
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(Malformed, match=r"cannot be installed: .*; nothing was installed"):
+        install(engines, archive)
+    assert left(engines) == []
+    assert [path for path in sorted(tmp_path.rglob("*")) if path != engines] == before
+    assert not Path("/tmp/evil").exists()
+
+
+def test_hardlinks_are_refused(tmp_path: Path, engines: Path) -> None:
+    """A hardlink could name any file of this machine."""
+    archive = write_tar(tmp_path / "b777", [SERVER, Entry("llama/hard", b"llama-b7/llama-server", "hard")])
+    with pytest.raises(Malformed, match="neither a file"):
+        install(engines, archive)
+
+
+def test_special_bits_are_dropped(tmp_path: Path, engines: Path) -> None:
+    """Setuid, setgid and world-writable bits of an archive do not reach the disk."""
+    entries = [Entry("b777/llama-server", b"x", mode=0o6777), Entry("b777/open", b"x", mode=0o7666)]
+    _, server = install(engines, write_tar(tmp_path / "a.tar.gz", entries))
+    for path in Path(server).parent.iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) & 0o7022 == 0
+
+
+def test_bombs_are_stopped(tmp_path: Path, engines: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes are counted as they are written, members as they come."""
+    archive = write_tar(tmp_path / "b777.tar.gz", [SERVER, Entry("llama-b7/zeros", bytes(200_000))])
+    monkeypatch.setattr(unpacking, "MAX_BYTES", 100_000)
+    with pytest.raises(Malformed, match="unpacks to more than"):
+        install(engines, archive)
+    monkeypatch.setattr(unpacking, "MAX_BYTES", 10**9)
+    monkeypatch.setattr(unpacking, "MAX_MEMBERS", 1)
+    with pytest.raises(Malformed, match="more than 1 files"):
+        install(engines, archive)
+    assert left(engines) == []
+
+
+@pytest.mark.parametrize("name", ["b777.tar.gz", "b777.zip", "b777.tar.xz"])
+@pytest.mark.parametrize("damage", ["cut", "flipped", "text", "empty"])
+def test_damaged_archives_are_a_sentence(tmp_path: Path, engines: Path, name: str, damage: str) -> None:
+    """Half a download, flipped bytes, a web page, nothing at all: refused, nothing left."""
+    kind = "w:xz" if name.endswith("xz") else "w:gz"
+    entries = [
+        Entry(entry.name, os.urandom(5000) if entry.kind == "file" else entry.data, entry.kind, entry.mode)
+        for entry in HONEST
+    ]
+    path = tmp_path / name
+    _ = write_zip(path, entries) if name.endswith("zip") else write_tar(path, entries, kind)
+    data = path.read_bytes()
+    middle = len(data) // 2
+    path.write_bytes(
+        {
+            "cut": data[:middle],
+            "flipped": bytes(b ^ 0xFF for b in data[:64]) + data[64:],
+            "text": b"<!doctype html>" * 100,
+            "empty": b"",
+        }[damage]
+    )
+    with pytest.raises(Malformed, match="nothing was installed"):
+        install(engines, path)
+    assert left(engines) == []
+
+
+def test_an_archive_without_a_server_is_refused(tmp_path: Path, engines: Path) -> None:
+    """Something else with a good checksum is still not an engine; a folder or a link of that name is none either."""
+    for entries in (
+        [Entry("b777/readme", b"x")],
+        [Entry("b777/llama-server/x", b"x")],
+        [Entry("b777/x", b"x"), Entry("b777/llama-server", b"x", "link")],
+    ):
+        with pytest.raises(Malformed, match="no llama-server"):
+            install(engines, write_tar(tmp_path / "b777.tar.gz", entries))
+    assert left(engines) == []
+
+
+def test_a_disk_that_cannot_take_it_is_a_sentence(
+    tmp_path: Path, engines: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No space left: the reason, and no half build."""
+    archive = write_tar(tmp_path / "b777.tar.gz", HONEST)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(unpacking._Unpacking, "_write", full)
+    with pytest.raises(Malformed, match="No space left"):
+        install(engines, archive)
+    assert left(engines) == []
+
+
+def gone() -> int:
+    """The pid of a process that has ended."""
+    process = subprocess.Popen([sys.executable, "-S", "-c", ""])
+    process.wait(60)
+    return process.pid
+
+
+def test_leftovers_of_a_crash_are_swept(engines: Path) -> None:
+    """Half-unpacked folders go; a build set aside comes back while its row is known, else it goes. Others at work are left."""
+    dead, alive = gone(), os.getppid()
+    for name in (
+        f".staging-{dead}-x.tar.gz",
+        f".aside-{dead}-b1",
+        f".aside-{dead}-b2",
+        f".aside-{os.getpid()}-b3",
+        f".staging-{alive}-y",
+        "b5",
+        ".hidden",
+    ):
+        (engines / name).mkdir(parents=True)
+    ArchiveBuilds(engines).sweep(["b1", "b3", "b5"])
+    assert left(engines) == sorted([".hidden", f".staging-{alive}-y", "b1", "b3", "b5"])
+    ArchiveBuilds(engines / "missing").sweep([])
+
+
+def test_odd_tags_are_never_set_aside(engines: Path) -> None:
+    """A tag from a command line cannot rename anything outside the engines folder."""
+    (engines / "b1").mkdir(parents=True)
+    builds = ArchiveBuilds(engines)
+    for tag in ("..", ".", "", "b1/..", "missing"):
+        assert not builds.set_aside(tag)
+    assert left(engines) == ["b1"]
+
+
+def test_a_sparse_member_is_refused(tmp_path: Path, engines: Path) -> None:
+    """Sparse files claim sizes that nobody wrote."""
+    path = tmp_path / "b777.tar"
+    with tarfile.open(path, "w") as tar:
+        info = tarfile.TarInfo("b777/llama-server")
+        info.pax_headers = {"GNU.sparse.map": "0,1", "GNU.sparse.size": str(2**40)}
+        info.size = 1
+        tar.addfile(info, io.BytesIO(b"x"))
+    with pytest.raises(Malformed):
+        install(engines, path)
+    assert left(engines) == []

@@ -1,0 +1,119 @@
+"""The data folder without a daemon, through the real parts."""
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from blazar.adapters.files.folders import Folders
+from blazar.composition.local import Local
+from blazar.domain.errors import BadConfig, BadModelFile, Conflict, EngineNotFound, Malformed, ModelNotFound, NotFound
+from blazar.domain.kinds import Provenance
+
+gguf = pytest.importorskip("gguf")
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> Iterator[Local]:
+    """An empty data folder, closed at the end."""
+    parts = Local(Folders(tmp_path / "config.toml", tmp_path / "data"), {}, lambda _: [])
+    yield parts
+    parts.close()
+
+
+def a_model(path: Path) -> Path:
+    """The smallest file that is a model."""
+    numpy = pytest.importorskip("numpy")
+    writer = gguf.GGUFWriter(str(path), "llama")
+    writer.add_context_length(64)
+    writer.add_embedding_length(8)
+    writer.add_block_count(1)
+    writer.add_head_count(1)
+    writer.add_tensor("token_embd.weight", numpy.zeros((4, 8), dtype=numpy.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+def test_closing_what_was_never_opened(tmp_path: Path) -> None:
+    """No database comes into being by that."""
+    Local(Folders(tmp_path / "c", tmp_path / "d"), {}, lambda _: []).close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_models_life(local: Local, tmp_path: Path) -> None:
+    """Import, list, show, copy, remove: the file of the user stays."""
+    file = a_model(tmp_path / "Some-Model.gguf")
+    models = local.models()
+    assert models.add(str(file), None).name == "some-model"
+    assert models.copy("some-model", "alias").digest == models.list()[1].digest
+    shown = models.show("some-model", verbose=True)
+    assert (shown["architecture"], shown["context_length"], shown["hardlinked"]) == ("llama", 64, True)
+    assert shown["metadata"]["llama.context_length"] == 64
+    assert "metadata" not in models.show("some-model", verbose=False)
+    assert models.remove("some-model:latest") == "some-model"
+    assert [row.name for row in models.list()] == ["alias"]
+    assert file.exists()
+    with pytest.raises(ModelNotFound):
+        models.remove("some-model")
+
+
+def test_a_file_that_is_no_model_leaves_nothing(local: Local, tmp_path: Path) -> None:
+    """Refused before anything is linked."""
+    (tmp_path / "x.gguf").write_text("hello")
+    with pytest.raises(BadModelFile):
+        local.models().add(str(tmp_path / "x.gguf"), None)
+    assert local.models().list() == []
+
+
+@pytest.mark.engine
+@pytest.mark.skipif(find_spec("xllamacpp") is None, reason="the embedded extra is not installed")
+def test_engines_are_found_before_they_are_listed(local: Local) -> None:
+    """The wheel of the embedded extra, where it is installed, with its provenance (D20)."""
+    (row,) = local.engines().list()
+    assert row.provenance is Provenance.EMBEDDED
+    assert row.active
+    assert local.engines().use(row.tag).tag == row.tag
+    with pytest.raises(Conflict):
+        local.engines().remove(row.tag)
+
+
+def test_engine_refusals(local: Local, tmp_path: Path) -> None:
+    """No file, no checksum, no such build."""
+    engines = local.engines()
+    (tmp_path / "llama-b1-bin.tar.gz").write_bytes(b"x")
+    with pytest.raises(NotFound):
+        engines.install("/nowhere.zip", "ab", None)
+    with pytest.raises(Malformed, match="--sha256"):
+        engines.install(str(tmp_path / "llama-b1-bin.tar.gz"), None, None)
+    with pytest.raises(EngineNotFound):
+        engines.use("nope")
+    with pytest.raises(EngineNotFound):
+        engines.remove("nope")
+
+
+def test_settings_say_who_set_them(local: Local) -> None:
+    """Defaults, the file, and a file that is wrong."""
+    assert local.settings().get("port") == (11435, "11435")
+    local.folders.config_file.write_text("port = 1\n")
+    rows = {key: (value, where) for key, value, where in local.settings().rows()}
+    assert rows["port"][0] == "1"
+    assert rows["port"][1].startswith("file")
+    assert rows["host"][1] == "default"
+    assert local.settings().plain()["port"] == 1
+    assert "port = 11435" in local.settings().defaults()
+    local.folders.config_file.write_text("prot = 1\n")
+    with pytest.raises(BadConfig, match="prot"):
+        local.settings().plain()
+
+
+def test_the_diagnosis_needs_no_daemon(local: Local) -> None:
+    """Every section is there; a wrong configuration is a row, not the end."""
+    local.folders.config_file.write_text("prot = 1\n")
+    sections = {section["name"]: section["rows"] for section in local.diagnose()["sections"]}
+    assert list(sections) == ["SYSTEM", "GPU", "ENGINES", "MODELS", "CHANNELS", "RUNTIME"]
+    assert any(row["status"] == "fail" and "prot" in row["detail"] for row in sections["SYSTEM"])
+    assert any("no daemon" in row["detail"] for row in sections["RUNTIME"])
