@@ -7,13 +7,12 @@ import os
 import platform
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench import rig
+from bench import quiet, rig
 
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "5"))
 CHAT, OLLAMA, MESSAGES = "/v1/chat/completions", "/api/chat", "/v1/messages"
@@ -24,14 +23,17 @@ PLAIN = [
     ("c16", CHAT, rig.BODY, 16, 8000, 5.0, 0.0),
     ("c64", CHAT, rig.BODY, 64, 8000, 5.0, 0.0),
     ("open200", CHAT, rig.BODY, 16, 400, 2.5, 200.0),
-    ("ttft", CHAT, rig.STREAM, 1, 100, 4.0, 0.0),
     ("chunks16", CHAT, rig.STREAM, 16, 320, 5.0, 0.0),
 ]
 TRANSLATED = [
     ("ndjson16", OLLAMA, rig.STREAM, 16, 320, 5.0, 0.0),
     ("events16", MESSAGES, rig.STREAM, 16, 320, 5.0, 0.0),
 ]
-PACED = [("paced32", CHAT, rig.STREAM, 32, 320, 6.0, 0.0)]
+# The first token is timed on paced streams: an unpaced child fills its core until its last chunk, and its reader sees the first after that.
+PACED = [
+    ("ttft", CHAT, rig.STREAM, 1, 20, 6.0, 0.0),
+    ("paced32", CHAT, rig.STREAM, 32, 320, 6.0, 0.0),
+]
 PACED_TRANSLATED = [("paced32-ndjson", OLLAMA, rig.STREAM, 32, 320, 6.0, 0.0)]
 
 Rounds = dict[tuple[str, str], list[Any]]
@@ -153,7 +155,7 @@ def main() -> int:
     begin = time.monotonic()
     rounds: Rounds = {}
     facts: dict[str, list[float]] = {}
-    with tempfile.TemporaryDirectory():
+    with quiet.awake():
         for number in range(ROUNDS):
             print(f"round {number + 1} of {ROUNDS}", file=sys.stderr, flush=True)
             one_round(stub, tool, scripted_model(), rounds, facts)

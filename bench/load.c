@@ -131,17 +131,19 @@ int main(int argc, char **argv) {
   struct epoll_event got[256];
   for (;;) {
     int64_t t = now();
-    int may = t < stop && sent < limit, busy = 0, wait = 1;
+    int may = t < stop && sent < limit, busy = 0;
+    int64_t wait = 1000000000;
     for (int i = 0; i < width; i++) {
       if (!conns[i].busy && may && sent < limit) {
         int64_t due = rate > 0 ? begin + sent * gap : t;
         if (due <= t) start(&conns[i], due);
-        else { int64_t ms = (due - t) / 1000000; wait = ms < 1 ? 0 : (int)ms; break; }
+        else { wait = due - t; break; }
       }
     }
     for (int i = 0; i < width; i++) busy += conns[i].busy;
     if ((!may && !busy) || t > stop + 20000000000LL) break;
-    int n = epoll_wait(loop, got, 256, rate > 0 ? wait : 1000);
+    struct timespec until = {wait / 1000000000, wait % 1000000000};
+    int n = epoll_pwait2(loop, got, 256, &until, NULL);
     t = now();
     for (int i = 0; i < n; i++) {
       struct conn *c = got[i].data.ptr;

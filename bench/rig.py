@@ -18,6 +18,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bench.quiet import CHILD, GATEWAY, alone_on, move
+
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / ".cache" / "bench"
 KEY = "plm_bench"
@@ -63,14 +65,6 @@ def free_port() -> int:
         return port
 
 
-def pinned(core: int) -> dict[str, Any]:
-    """Popen arguments that put a process on one core, where there are two."""
-    cores = sorted(os.sched_getaffinity(0))
-    if len(cores) < 2:
-        return {}
-    return {"preexec_fn": lambda: os.sched_setaffinity(0, {cores[core]})}
-
-
 @contextlib.contextmanager
 def process(words: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[str]]:
     """A process that is gone when the block ends."""
@@ -105,7 +99,7 @@ def direct(stub: Path, pace_us: int) -> Iterator[Target]:
     port = free_port()
     env = os.environ | {"BENCH_PACE_US": str(pace_us)}
     words = [str(stub), "--port", str(port)]
-    with process(words, env=env, stdout=subprocess.DEVNULL, **pinned(1)) as running:
+    with process(words, env=env, stdout=subprocess.DEVNULL, **alone_on(CHILD)) as running:
         listening(port)
         yield Target("direct", port, running.pid)
 
@@ -121,7 +115,9 @@ def nginx(child: int) -> Iterator[Target | None]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "nginx.conf"
         file.write_text(NGINX.format(folder=folder, child=child, port=port))
-        with process([binary, "-c", str(file), "-p", folder], stderr=subprocess.DEVNULL, **pinned(0)) as running:
+        with process(
+            [binary, "-c", str(file), "-p", folder], stderr=subprocess.DEVNULL, **alone_on(GATEWAY)
+        ) as running:
             listening(port)
             workers = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
             yield Target("nginx", port, int(workers[0]) if workers else running.pid)
@@ -155,14 +151,16 @@ def blazar(stub: Path, model: Path, pace_us: int) -> Iterator[Gateway]:
         log = (home / "stderr.txt").open("w")
         with (
             log,
-            process([*verb, "serve", "--port", str(port)], env=env, stdout=log, stderr=log, **pinned(0)) as running,
+            process(
+                [*verb, "serve", "--port", str(port)], env=env, stdout=log, stderr=log, **alone_on(GATEWAY)
+            ) as running,
         ):
             listening(port)
             listen = time.monotonic() - begin
             first_answer(port)
             ready = time.monotonic() - begin
             for child in children(running.pid):
-                os.sched_setaffinity(child, {max(os.sched_getaffinity(os.getpid()))})
+                move(child, CHILD)
             yield Gateway(Target("blazar", port, running.pid), home, env, listen, ready)
 
 
@@ -206,7 +204,7 @@ def load(
     words = [str(tool), str(target.port), path, str(width), str(count), str(seconds), str(rate), KEY]
     before = cpu_seconds(target.pid)
     done = subprocess.run(
-        words, input=body, capture_output=True, text=True, check=True, timeout=seconds + 60, **pinned(1)
+        words, input=body, capture_output=True, text=True, check=True, timeout=seconds + 60, **alone_on(CHILD)
     )
     result = json.loads(done.stdout)
     result["cpu"] = cpu_seconds(target.pid) - before

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -49,7 +50,7 @@ static int64_t now(void) {
 static void say(int fd, const char *data, size_t len) {
   while (len) {
     ssize_t n = send(fd, data, len, MSG_NOSIGNAL);
-    if (n < 0 && errno == EAGAIN) continue; /* loopback, small writes: a full buffer drains at once */
+    if (n < 0 && errno == EAGAIN) { sched_yield(); continue; } /* small writes: a full buffer drains once its reader runs */
     if (n <= 0) return;
     data += n, len -= (size_t)n;
   }
@@ -131,7 +132,7 @@ static void on_input(int fd) {
   }
 }
 
-static int advance_streams(void) { /* ms until something is due, or -1 */
+static int64_t advance_streams(void) { /* ns until something is due, or -1 */
   int64_t t = now(), next = INT64_MAX;
   for (int i = streams - 1; i >= 0; i--) {
     int fd = streaming[i];
@@ -149,7 +150,7 @@ static int advance_streams(void) { /* ms until something is due, or -1 */
     else if (c->due < next) next = c->due;
   }
   if (streams && pace == 0) return 0;
-  return streams ? (int)((next - t) / 1000000) : -1;
+  return streams ? next - t : -1;
 }
 
 int main(int argc, char **argv) {
@@ -176,7 +177,9 @@ int main(int argc, char **argv) {
   struct epoll_event e = {.events = EPOLLIN, .data.fd = listener}, got[256];
   epoll_ctl(loop_fd, EPOLL_CTL_ADD, listener, &e);
   for (;;) {
-    int n = epoll_wait(loop_fd, got, 256, advance_streams());
+    int64_t wait = advance_streams();
+    struct timespec until = {wait / 1000000000, wait % 1000000000};
+    int n = epoll_pwait2(loop_fd, got, 256, wait < 0 ? NULL : &until, NULL);
     for (int i = 0; i < n; i++) {
       int fd = got[i].data.fd;
       if (fd != listener) { on_input(fd); continue; }

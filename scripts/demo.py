@@ -16,7 +16,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "smollm2"
-PROMPT = "Say hello and introduce yourself in one short sentence."
+PROMPT = "Say hello in one short sentence."
+# A model this small may ramble; greedy and bounded, the demo is the same few words each time.
+RUN = ("run", NAME, PROMPT, "--set", "num_predict=48", "--set", "temperature=0")
 
 
 def model_file() -> Path:
@@ -30,7 +32,9 @@ def model_file() -> Path:
 def blazar(env: dict[str, str], *words: str) -> int:
     """Show and run one command."""
     print(f"\n$ blazar {shlex.join(words)}", flush=True)
-    return subprocess.run([sys.executable, "-m", "blazar", *words], env=env, check=False).returncode
+    return subprocess.run(
+        [sys.executable, "-m", "blazar", *words], env=env, stdin=subprocess.DEVNULL, check=False
+    ).returncode
 
 
 def main() -> int:
@@ -45,9 +49,11 @@ def main() -> int:
         )
         if code:
             return code
-        code = blazar(env, "run", NAME, PROMPT) or blazar(env, "ps")
+        code = blazar(env, *RUN) or blazar(env, "ps")
         url = json.loads((home / "data" / "blazar" / "run" / "daemon.json").read_text())["url"]
-        body = json.dumps({"model": NAME, "messages": [{"role": "user", "content": PROMPT}], "stream": True})
+        body = json.dumps(
+            {"model": NAME, "messages": [{"role": "user", "content": PROMPT}], "max_tokens": 48, "stream": True}
+        )
         print(f"\nThe same with curl, while the daemon runs:\n\n  curl -N {url}/v1/chat/completions -d '{body}'")
         return blazar(env, "stop") or code
     finally:

@@ -64,6 +64,12 @@ def supervision_limits(config: Config) -> Limits:
     )
 
 
+def lane_limits(config: Config) -> LaneLimits:
+    """The times that the lane watches. Our keep-alive comments follow the engine's switch (case D5)."""
+    limits, pings = LaneLimits(header_timeout=config.child_header_timeout_secs), config.sse_ping_interval
+    return limits if pings is None else limits._replace(heartbeat=float(max(0, pings)))
+
+
 def installation_of(foundation: Foundation) -> Installation:
     """What the doctor's report is about."""
     return Installation(
@@ -119,8 +125,7 @@ class Daemon(containers.DeclarativeContainer):
     enrol_engines = providers.Singleton(EnrolEngines, engines, finder, probe, clock)
     enrolment = providers.Singleton(EnrolAtStart, enrol_engines, builds, engines, probe)
 
-    lane_limits = providers.Singleton(LaneLimits, header_timeout=config.child_header_timeout_secs)
-    lane = providers.Singleton(Lane, supervisor, supervisor, clock, lane_limits)
+    lane = providers.Singleton(Lane, supervisor, supervisor, clock, providers.Singleton(lane_limits, config))
     blueprints = providers.List(
         providers.Singleton(meta_blueprint, providers.Singleton(Meta, clock, meter, blazar.__version__)),
         providers.Singleton(children_blueprint, providers.Singleton(ChildrenPages, supervisor, list_models, clock)),

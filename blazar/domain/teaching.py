@@ -275,6 +275,12 @@ def child_silent(model: str, seconds: float) -> str:
     return f"the engine for '{model}' sent nothing for {seconds:g} s: stream the request, or raise child_header_timeout_secs"
 
 
+def child_stranger(model: str) -> str:
+    return (
+        f"what answers in place of the engine for '{model}' does not know our key, so it is not that engine; try again"
+    )
+
+
 def load_stalled(model: str, seconds: float) -> str:
     return f"loading '{model}' made no progress for {seconds:g} s and was stopped; see blazar logs {model}"
 
@@ -386,6 +392,10 @@ def key_is_scoped(name: str) -> str:
     return f"API key '{name}' is limited to its models: managing this server needs a key without a models list"
 
 
+def key_not_for_model(key: str, model: str) -> str:
+    return f"API key '{key}' is limited to its models, and '{model[:80]}' is not among them"
+
+
 def body_too_large(limit: int) -> str:
     return f"the request body is larger than {limit // 2**20} MiB"
 
@@ -467,6 +477,35 @@ def prompt_too_long(tokens: int, window: int) -> str:
         f"the prompt has {tokens} tokens and the window is {window}: shorten it, raise ctx, "
         "or use a quantised cache (cache_type) to fit a larger window"
     )
+
+
+def input_too_long(tokens: int, window: int) -> str:
+    return (
+        f"an input has {tokens} tokens and the model's window is {window}: shorten it, "
+        "or send truncate: true to have it cut there"
+    )
+
+
+def input_cut(inputs: int, window: int) -> str:
+    return (
+        f"was cut to {window} tokens ({inputs} {'input' if inputs == 1 else 'inputs'} longer than the model's window)"
+    )
+
+
+def schema_ref_endless(ref: str) -> str:
+    return f"the schema refers to {ref}, which leads back to itself before it says anything about a value"
+
+
+def schema_ref_unknown(ref: str) -> str:
+    return f"the schema refers to {ref}, which is not in it: only references into the same schema can be followed"
+
+
+def schema_simplified(keywords: Sequence[str]) -> str:
+    return f"is enforced without {_list(keywords)}, which this engine's grammar cannot express"
+
+
+def schema_not_enforced() -> str:
+    return "is not enforced: this engine's grammar cannot express its schema"
 
 
 def internal(trace: str) -> str:

@@ -28,6 +28,7 @@ class Script(NamedTuple):
     fails_to_start: str = ""
     poll_hangs: bool = False
     spawn_hangs: bool = False
+    spawn_takes: float = 0.0
 
 
 class FakeChild(Child):
@@ -39,6 +40,7 @@ class FakeChild(Child):
         self.argv = plan.words
         self.upstream = FakeUpstream(plan.model)
         self.signals: list[tuple[float, int]] = []
+        self.hung_up_first = True  # our connections were closed before the first signal (D31)
         self.polls = 0
         self.closed = 0
         self._clock = clock
@@ -56,6 +58,7 @@ class FakeChild(Child):
     def signal(self, number: int) -> None:
         if not self.alive:
             return
+        self.hung_up_first = self.hung_up_first and self.upstream.closed
         self.signals.append((self._clock.now(), number))
         if number == KILL:
             if self.script.killable:
@@ -124,6 +127,8 @@ class FakeChildren(Children):
         script = scripts.pop(0) if scripts else self.script
         if script.spawn_hangs:
             await asyncio.get_running_loop().create_future()
+        if script.spawn_takes:
+            await self.clock.sleep(script.spawn_takes)
         if script.fails_to_start:
             raise SpawnFailed(teaching.spawn_failed(plan.model, script.fails_to_start))
         rivals = [child for child in self.spawned if child.plan.key == plan.key and not child.closed]

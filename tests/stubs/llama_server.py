@@ -30,7 +30,11 @@ Per request (generation and embedding routes only)
   fail=STATUS       answers with that status and an error body; fail_text=WORD changes its message
   close_each        closes the connection after the answer
   think             reasoning_content first                  tool             calls the first tool of the request
-  finish=REASON     finish_reason
+  finish=REASON     finish_reason                           null_timings     timings whose members are all null
+  old_grammar       schemas with regex classes, huge bounds or references are refused, as builds of 2024 did
+  no_grammar        every schema that says more than its type is refused
+
+A prompt or an input of more words than the window is refused in llama-server's words (--ctx-size, divided by its slots).
 """
 
 # ruff: noqa: PTH119, PTH123, PLR0911, RET503
@@ -473,11 +477,38 @@ class Answer:
         chat = "messages" in body
         if not chat and "prompt" not in body:
             return await self.fail(400, '"prompt" is required')
+        if (refusal := self.grammar_refusal(body)) is not None:
+            return await self.fail(400, refusal)
         plan = Plan(self, body, chat)
+        if await self.too_long(plan.prompt):
+            return None
         await asyncio.sleep(float(self.switches.get("prefill_ms", 0)) / 1000)
         if body.get("stream"):
             return await Stream(self, plan).run()
         return await self.buffered(plan)
+
+    def grammar_refusal(self, body):
+        """What a build says whose grammar cannot hold a schema of the request."""
+        wanted = body.get("response_format") or {}
+        tools = [tool.get("function", {}).get("parameters") for tool in body.get("tools") or []]
+        schemas = [*tools, (wanted.get("json_schema") or wanted).get("schema"), body.get("json_schema")]
+        text = json.dumps([schema for schema in schemas if schema and schema != {"type": "object"}])
+        if "no_grammar" in self.switches and text != "[]":
+            return "Failed to initialize samplers: failed to parse grammar"
+        if "old_grammar" in self.switches and re.search(
+            r'"pattern": "[^"]*\\\\[dws]|"max(Length|Items)": \d{5}|"\$ref"', text
+        ):
+            return "Failed to initialize samplers: failed to parse grammar"
+        return None
+
+    async def too_long(self, tokens):
+        window = self.stub.ctx // self.stub.slots
+        if tokens <= window:
+            return False
+        message = f"request ({tokens} tokens) exceeds the available context size ({window} tokens), try increasing it"
+        error = {"code": 400, "message": message, "type": "exceed_context_size_error"}
+        await self.send(400, {"error": error | {"n_prompt_tokens": tokens, "n_ctx": window}})
+        return True
 
     async def buffered(self, plan):
         pause = float(self.switches.get("interval_ms", 0)) / 1000
@@ -563,6 +594,8 @@ class Plan:
         }
 
     def timings(self):
+        if "null_timings" in self.switches:
+            return dict.fromkeys(("cache_n", "prompt_n", "prompt_ms", "predicted_n", "predicted_ms"))
         return {"cache_n": 0, "prompt_n": self.prompt, "prompt_ms": 1.5, "predicted_n": self.count, "predicted_ms": 2.5}
 
 
@@ -724,6 +757,8 @@ async def metrics(answer):
 
 
 def words_of(content):
+    if isinstance(content, list) and all(isinstance(item, int) for item in content):
+        return content
     return re.findall(r"\S+\s*", content if isinstance(content, str) else json.dumps(content))
 
 
@@ -752,6 +787,10 @@ async def embed(answer):
     given = body.get("input", body.get("content", ""))
     texts = given if isinstance(given, list) and given and isinstance(given[0], (str, list)) else [given]
     rows = []
+    for text in texts:
+        if (count := len(words_of(text))) > answer.stub.ctx:
+            message = f"input ({count} tokens) is too large to process. increase the physical batch size (current batch size: {answer.stub.ctx})"
+            return await answer.fail(500, message, "server_error")
     for index, text in enumerate(texts):
         seed = sum(json.dumps(text).encode())
         rows.append(

@@ -164,6 +164,8 @@ def ensure_daemon(root: Root, bind: Bind, seconds: float = START) -> DaemonClien
         if target.explicit or target.note:
             raise
         said = None
+    if said is not None and said["status"] == "ok":
+        return client
     if said is None and target.explicit:
         raise Unreachable(teaching.daemon_unreachable(target.url))
     if said is None and target.note is None:

@@ -63,7 +63,7 @@ class ProcessKeys(Keys):
     threads_http: Annotated[int, Field(ge=0)] = 0
     """Threads that a child answers requests with."""
     sse_ping_interval: Annotated[int, Field(ge=-1)] | None = None
-    """Seconds between a child's keep-alive comments in a silent stream; -1 turns them off."""
+    """Seconds between keep-alive comments in a silent stream, the engine's and ours (unset: 30 and 15); -1 turns them off."""
     engine_env: dict[EnvironmentName, str] = {}  # noqa: RUF012 - pydantic copies a default
     """Environment variables for engine processes and for asking them what they can do."""
     preload: Annotated[Words, Knob(env=("BLAZAR_PRELOAD",))] = ()

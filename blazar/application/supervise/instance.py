@@ -7,7 +7,7 @@ when you act. What follows from an event stands in `domain.instance.machine`; th
 import asyncio
 import math
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from blazar.application.supervise.front import Front
 from blazar.application.supervise.lease import ChildLease
@@ -63,34 +63,6 @@ class Instance:
         self._leavers: list[asyncio.Future[bool]] = []
         self._doomed: list[tuple[asyncio.Future[Tenure], BlazarError]] = []
         self._lost: list[Tenure] = []
-        self._handlers: dict[type, Callable[[Any], Awaitable[None]]] = {
-            Want: self._on_want,
-            Reshape: self._on_reshape,
-            Evict: self._on_evict,
-            StopIfIdle: self._on_stop_if_idle,
-            Emptied: self._on_emptied,
-            DrainOver: self._on_drain_over,
-            Sick: self._on_sick,
-            Check: self._on_check,
-            Started: self._on_started,
-            Ready: self._on_ready,
-            NotStarted: self._on_not_started,
-            Exited: self._on_exited,
-            Lost: self._on_lost,
-            Broke: self._on_broke,
-        }
-        self._effects: dict[Effect, Callable[[], Awaitable[None] | None]] = {
-            Effect.SPAWN: self._spawn,
-            Effect.OPEN: self._open,
-            Effect.CLOSE: self.front.close,
-            Effect.CLIMB: self._climb,
-            Effect.CRASHED: self._crashed,
-            Effect.BLAMED: self._blamed,
-            Effect.STOPPED: self._stopped,
-            Effect.BURY: self._bury,
-            Effect.FAIL: self._fail,
-            Effect.DOOM: self._doom,
-        }
         self._task = asyncio.get_running_loop().create_task(self._run(), name=f"instance {self.key}")
         self._task.add_done_callback(self._on_task_done)
 
@@ -146,13 +118,13 @@ class Instance:
 
     async def _run(self) -> None:
         while not isinstance(message := await self._inbox.get(), Quit):
-            await self._handlers[type(message)](message)
+            await self._HANDLERS[type(message)](self, message)
 
     async def _step(self, event: Event) -> None:
         follows = step(self.state, event)
         self.state = follows.to
         for effect in follows.effects:
-            if (work := self._effects[effect]()) is not None:
+            if (work := self._EFFECTS[effect](self)) is not None:
                 await work
         if self.state in GONE:
             self._end()
@@ -301,6 +273,9 @@ class Instance:
         )
         self.front.open(tenure, tenure.launch.plan.slots)
 
+    def _close(self) -> None:
+        self.front.close()
+
     def _climb(self) -> None:
         assert self.tenure is not None
         self.tenure.climb()
@@ -384,3 +359,35 @@ class Instance:
             if isinstance(message := self._inbox.get_nowait(), Evict) and message.done is not None:
                 settle(message.done, result=False)
         self._on_broken(self)
+
+    # Who carries out what: the tables below are all there is
+
+    _HANDLERS: ClassVar[dict[type, Callable[["Instance", Any], Awaitable[None]]]] = {
+        Want: _on_want,
+        Reshape: _on_reshape,
+        Evict: _on_evict,
+        StopIfIdle: _on_stop_if_idle,
+        Emptied: _on_emptied,
+        DrainOver: _on_drain_over,
+        Sick: _on_sick,
+        Check: _on_check,
+        Started: _on_started,
+        Ready: _on_ready,
+        NotStarted: _on_not_started,
+        Exited: _on_exited,
+        Lost: _on_lost,
+        Broke: _on_broke,
+    }
+
+    _EFFECTS: ClassVar[dict[Effect, Callable[["Instance"], Awaitable[None] | None]]] = {
+        Effect.SPAWN: _spawn,
+        Effect.OPEN: _open,
+        Effect.CLOSE: _close,
+        Effect.CLIMB: _climb,
+        Effect.CRASHED: _crashed,
+        Effect.BLAMED: _blamed,
+        Effect.STOPPED: _stopped,
+        Effect.BURY: _bury,
+        Effect.FAIL: _fail,
+        Effect.DOOM: _doom,
+    }

@@ -38,7 +38,7 @@ def window_for(settings: Mapping[str, Any], trained: int, slots: int, wish: int 
     asked = max(int(settings.get("ctx") or settings["default_ctx"]), wish)
     ctx = min(asked, trained) if trained > 0 else asked
     # The default is no promise: only a window that somebody chose is worth a note when it shrinks.
-    chosen = bool(settings.get("ctx")) or wish > 0
+    chosen = bool(settings.get("ctx")) or asked == wish
     notes = (teaching.ctx_clamped(asked, trained),) if ctx < asked and chosen else ()
     per_slot = int(settings.get("kv_unified_per_slot") or 0)
     pool = max(ctx, per_slot * slots) if per_slot else ctx

@@ -18,6 +18,9 @@ class Ask(NamedTuple):
     task: Task = Task.CHAT
     wait: float = DEFAULT_WAIT
     num_ctx: int = 0
+    allowed: frozenset[str] | None = None
+    """The models of a scoped key, and below its name for the sentence; None: any."""
+    key: str = ""
 
 
 class Lease(Protocol):

@@ -5,6 +5,7 @@ the catalog changes, which is looked at once a second and never per request.
 """
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from blazar.application.ports.catalog import ModelCatalog
@@ -24,7 +25,7 @@ from blazar.application.supervise.surroundings import Launch, Limits, Surroundin
 from blazar.application.supervise.viewing import occupant_of, view_of
 from blazar.application.supervise.views import InstanceView, Supervising
 from blazar.domain import teaching
-from blazar.domain.errors import Busy, DoesNotFit, Malformed, ModelNotFound, NotFound
+from blazar.domain.errors import Busy, DoesNotFit, Forbidden, Malformed, ModelNotFound, NotFound
 from blazar.domain.fit import floor_bytes, may_load
 from blazar.domain.instance.eviction import Occupant
 from blazar.domain.instance.machine import GONE
@@ -96,6 +97,8 @@ class Supervisor(Leasing, Supervising):
 
     async def lease(self, ask: Ask) -> ChildLease:
         instance = self._instance_for(ask.model)
+        if ask.allowed is not None and instance.key not in self._meant(ask.allowed):
+            raise Forbidden(teaching.key_not_for_model(ask.key, ask.model))
         if instance.front.task is not ask.task:
             raise Malformed(_wrong_task(instance.key, ask.task), "model")
         return await instance.acquire(ask)
@@ -131,6 +134,11 @@ class Supervisor(Leasing, Supervising):
         return sorted(one.key for one in self._instances.values() if one.reset())
 
     # Names
+
+    def _meant(self, spellings: Collection[str]) -> set[str]:
+        """The rows that a key's list means: its owner may spell them as callers do."""
+        names = self._names()
+        return {resolve(spelling, names) for spelling in spellings}
 
     def _names(self) -> list[str]:
         return [model.name for model in self.catalog.list_models()]

@@ -7,7 +7,7 @@ recognised by it.
 import asyncio
 import signal
 from collections.abc import Callable, Coroutine
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from blazar.application.ports.children import Child
 from blazar.application.supervise.surroundings import Launch, Surroundings
@@ -15,6 +15,9 @@ from blazar.application.supervise.waiting import settle, within
 from blazar.domain import teaching
 from blazar.domain.errors import BlazarError, ChildDied, Fault
 from blazar.domain.instance.machine import LADDER, LOST_AFTER, LoadWatch
+
+if TYPE_CHECKING:
+    from blazar.application.ports.clock import Timer
 
 EXIT_NOTICED_SECS = 0.9
 """How long a broken answer waits for the news of its child's death (contract of `Lease.explain`: under a second)."""
@@ -102,6 +105,7 @@ class Tenure:
         self._bringing: asyncio.Task[None] | None = None
         self._climbing: asyncio.Task[None] | None = None
         self._starting = False
+        self._calling_off: Timer | None = None
 
     @property
     def load_seconds(self) -> float:
@@ -134,6 +138,8 @@ class Tenure:
         self._post(Ready(self))
 
     def _on_brought(self, task: asyncio.Task[None]) -> None:
+        if self._calling_off is not None:
+            self._calling_off.cancel()
         if task.cancelled() and self.child is None:
             self._post(NotStarted(self, None))
 
@@ -157,7 +163,7 @@ class Tenure:
             self._climbing = self._run(self._ladder(self.child))
         elif self.child is None and self._starting:
             # A start under way is awaited, for cutting it could leave a process nobody knows; not for longer than the ladder.
-            self._around.clock.call_later(LADDER[-1].at, self._call_off)
+            self._calling_off = self._around.clock.call_later(LADDER[-1].at, self._call_off)
 
     def _call_off(self) -> None:
         if self.child is None and self._bringing is not None:
@@ -166,7 +172,7 @@ class Tenure:
     async def _ladder(self, child: Child) -> None:
         clock = self._around.clock
         # Connections first: a llama-server with an open stream does not leave on TERM (D31).
-        await within(clock, HANG_UP_SECS, self._run(child.upstream.aclose()))
+        await self._bounded(child.upstream.aclose(), HANG_UP_SECS)
         began = clock.now()
         for rung in LADDER:
             await clock.sleep(max(0.0, began + rung.at - clock.now()))
@@ -180,7 +186,7 @@ class Tenure:
             if task is not None:
                 task.cancel()
         if self.child is not None:
-            await within(self._around.clock, BURIAL_SECS, self._run(self.child.aclose()))
+            await self._bounded(self.child.aclose(), BURIAL_SECS)
 
     def abandon(self) -> None:
         """Our own code broke: no grace, but nothing is left behind either."""
@@ -201,6 +207,12 @@ class Tenure:
         if self.signalled:
             return ChildDied(teaching.evicted_while_waiting(self.key))
         return ChildDied(teaching.child_died(self.key, exit_text(self.ended.result()), self.last_lines))
+
+    async def _bounded(self, work: Coroutine[Any, Any, None], seconds: float) -> None:
+        """Do it, but not for longer than that."""
+        task = self._run(work)
+        if not await within(self._around.clock, seconds, task):
+            task.cancel()
 
     def _run(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)

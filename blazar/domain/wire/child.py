@@ -151,12 +151,13 @@ def usage_of(counts: Counts | None, timings: Timings | None) -> Usage | None:
     cached = (details.cached_tokens or 0) if details is not None else 0
     if timings is None:
         return Usage(prompt, completion, cached)
+    held = timings.cache_n or 0
     return Usage(
-        max(prompt, timings.prompt_n + timings.cache_n),
-        completion or timings.predicted_n,
-        max(cached, timings.cache_n),
-        timings.prompt_ms,
-        timings.predicted_ms,
+        max(prompt, (timings.prompt_n or 0) + held),
+        completion or timings.predicted_n or 0,
+        max(cached, held),
+        timings.prompt_ms or 0.0,
+        timings.predicted_ms or 0.0,
     )
 
 

@@ -12,6 +12,7 @@ from blazar.adapters.http.asgi import App, Message, Receive, Scope, Send, header
 from blazar.adapters.http.lane.core import Lane
 from blazar.adapters.http.lane.reply import LaneRequest, Reply
 from blazar.adapters.http.lane.rows import HOT_PATHS
+from blazar.adapters.http.layers.authenticate import KEY_MODELS
 from blazar.adapters.http.record import record_of
 from blazar.application.ports.upstream import Headers
 
@@ -36,7 +37,8 @@ class Hot:
         if body is None:
             return
         record = record_of(scope)
-        request = LaneRequest("POST", scope["path"], scope.get("query_string", b""), headers_of(scope), body, record)
+        query, models = scope.get("query_string", b""), scope.get(KEY_MODELS)
+        request = LaneRequest("POST", scope["path"], query, headers_of(scope), body, record, models)
         reply = AsgiReply(send)
         # A disconnect is seen only through a pending receive().
         watch = asyncio.ensure_future(receive())

@@ -62,11 +62,11 @@ class Counts(msgspec.Struct, gc=False):
 class Timings(msgspec.Struct, gc=False):
     """llama-server's timings; some builds leave a member out or null where nothing was computed."""
 
-    prompt_n: int = 0
-    prompt_ms: float = 0.0
-    predicted_n: int = 0
-    predicted_ms: float = 0.0
-    cache_n: int = 0
+    prompt_n: int | None = None
+    prompt_ms: float | None = None
+    predicted_n: int | None = None
+    predicted_ms: float | None = None
+    cache_n: int | None = None
 
 
 class Verbose(msgspec.Struct, gc=False):

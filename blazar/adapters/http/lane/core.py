@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from blazar.adapters.http.lane.job import Job, Occasion
-from blazar.adapters.http.lane.relay import Limits, Relay, refuse, send_whole
+from blazar.adapters.http.lane.relay import Limits, Relay, refuse, send_whole, warning_headers
 from blazar.adapters.http.lane.reply import LaneRequest, Reply
 from blazar.adapters.http.lane.rows import ROWS, Row
 from blazar.adapters.http.record import RequestRecord
@@ -18,7 +18,8 @@ from blazar.application.ports.clock import Clock
 from blazar.application.ports.upstream import Headers
 from blazar.application.supervise.leasing import DEFAULT_WAIT, Ask, Lease, Leasing
 from blazar.application.supervise.views import Supervising
-from blazar.domain.errors import BlazarError, ChildDied
+from blazar.domain import teaching
+from blazar.domain.errors import BlazarError, ChildDied, Forbidden
 from blazar.domain.wire.delta import Usage
 
 OFF_LOOP: Final = 64 * 1024
@@ -54,12 +55,13 @@ class Lane:
 
     async def _lease(self, job: Job, row: Row, request: LaneRequest, reply: Reply) -> Lease | None:
         """A place at a child; None when the client left while it waited."""
-        lease = self._leasing.try_lease(job.model, row.task)
+        allowed = request.key_models
+        lease = self._leasing.try_lease(job.model, row.task) if allowed is None or job.model in allowed else None
         if lease is not None and job.num_ctx > lease.ctx:
             lease.release()  # a wider window is asked for: the supervisor decides whether it reshapes (case B8)
             lease = None
         if lease is None:
-            ask = Ask(job.model, row.task, _wait(request), job.num_ctx)
+            ask = Ask(job.model, row.task, _wait(request), job.num_ctx, allowed, request.record.key)
             lease = await self._in_line(ask, reply)
         if lease is not None:
             request.record.queue_seconds = lease.queue_seconds
@@ -83,7 +85,7 @@ class Lane:
         """Ask the child and carry its answer. The lease ends with the answer, however that ends (case K6)."""
         relay: Relay | None = None
         try:
-            relay = Relay(job, self._occasion(lease, request.record), reply, _extra(lease, job))
+            relay = Relay(job, self._occasion(lease, request.record), reply, _extra(lease))
             relay.launch(lease.upstream, self._clock, self._limits)
             await reply.carry()
             if (outcome := relay.outcome) is not None and not reply.gone:
@@ -100,12 +102,15 @@ class Lane:
         """Load, or with `keep_alive` 0 unload: what a request without a prompt means to ollama."""
         occasion = Occasion(job.model, request.record.trace, self._clock.wall(), 0.0, lambda: 0.0)
         if job.keep_alive == 0:
+            if request.key_models is not None:
+                raise Forbidden(teaching.key_is_scoped(request.record.key))  # nothing but managing
             await self._supervising.evict(job.model, cause="keep_alive")
             send_whole(reply, job.loaded(occasion, "unload").body)
         elif (lease := await self._lease(job, row, request, reply)) is not None:
             try:
                 occasion = self._occasion(lease, request.record)
-                send_whole(reply, job.loaded(occasion, "load").body, _extra(lease, job))
+                headers = (*_extra(lease), *warning_headers(job.warnings))
+                send_whole(reply, job.loaded(occasion, "load").body, headers)
             finally:
                 lease.release(job.keep_alive)
 
@@ -135,16 +140,10 @@ def _wait(request: LaneRequest) -> float:
     return min(seconds, LONGEST_WAIT) if seconds >= 0 and not math.isnan(seconds) else DEFAULT_WAIT
 
 
-def _extra(lease: Lease, job: Job) -> Headers:
-    """Response headers of our own: how long it waited, and what was ignored or rewritten (D11)."""
-    extra: list[tuple[bytes, bytes]] = []
-    if lease.queue_seconds >= 0.001:
-        extra.append((b"x-blazar-queue-ms", b"%d" % (lease.queue_seconds * 1000)))
-    for warning in job.warnings:
-        # Warnings name fields as the caller wrote them: a line break in one would be a header of the caller's own.
-        text = "".join(c if " " <= c <= "~" else "?" for c in warning)
-        extra.append((b"x-blazar-warning", text.encode("ascii")))
-    return extra
+def _extra(lease: Lease) -> Headers:
+    """A response header of our own: how long it waited (D11)."""
+    waited = lease.queue_seconds
+    return ((b"x-blazar-queue-ms", b"%d" % (waited * 1000)),) if waited >= 0.001 else ()
 
 
 def _note(record: RequestRecord, usage: Usage | None) -> None:

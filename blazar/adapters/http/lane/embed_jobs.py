@@ -18,11 +18,14 @@ from blazar.application.ports.upstream import ChildCall
 from blazar.domain import teaching
 from blazar.domain.errors import EngineSaid, Malformed
 from blazar.domain.instance.idle import parse_keep_alive
+from blazar.domain.wire.cutting import Cutting
 from blazar.domain.wire.delta import Usage
 from blazar.domain.wire.embedding import as_base64, embed_reply, legacy_embed_reply, prompt_tokens, vectors
 from blazar.domain.wire.normalise import drop_nulls
 from blazar.domain.wire.ollama import embed_request, embed_warnings, legacy_embed_request
 from blazar.domain.wire.openai import reply_bytes
+from blazar.domain.wire.refusal import too_long
+from blazar.domain.wire.request import want_bool
 
 _INDEX: Final = re.compile(rb'"index"\s*:\s*(\d{1,9})')
 # Empty vectors, and what engines print for a number that is none. Suspects too much (a null elsewhere), never too little.
@@ -38,9 +41,42 @@ class _EmbedJob(Job):
     load_only = False
     warnings: Sequence[str] = ()
     _body: dict[str, Any]
+    _truncate = False
+    _cutting: Cutting | None = None
 
     def call(self, child_model: str) -> ChildCall:
+        self._child_model = child_model
         return ChildCall(b"POST", b"/v1/embeddings", codec.encode({**self._body, "model": child_model}), JSON_BODY)
+
+    def again(self, status: int, raw: bytes) -> ChildCall | None:
+        """An input longer than the window is a 400 with its sizes, or with `truncate: true` cut to it and sent again (M2, B19)."""
+        cutting = self._cutting
+        if status >= 400:
+            sizes = too_long(raw)
+            if sizes is not None and (cutting is not None or not self._truncate):
+                raise Malformed(teaching.input_too_long(*sizes), "input")
+            if sizes is None:
+                return None
+            cutting = self._cutting = Cutting(self._body["input"], sizes.window)
+        elif cutting is None:
+            return None
+        elif (text := cutting.ask()) is not None:
+            cutting.take(self._tokens_in(raw))
+        else:
+            return None
+        if (text := cutting.ask()) is not None:
+            body = codec.encode({"content": text, "add_special": True})
+            return ChildCall(b"POST", b"/tokenize", body, JSON_BODY)
+        self._body["input"] = cutting.inputs
+        cut = teaching.warn_rewritten("input", teaching.input_cut(cutting.cut, cutting.window))
+        self.warnings = (*self.warnings, cut)
+        return self.call(self._child_model)
+
+    def _tokens_in(self, raw: bytes) -> list[int]:
+        tokens = self.decoded(raw).get("tokens")
+        if not isinstance(tokens, list) or not all(isinstance(token, int) for token in tokens):
+            raise EngineSaid(502, teaching.child_garbled(self.model))
+        return tokens
 
     def open_stream(self, occasion: Occasion) -> Stream:
         raise unused(occasion)
@@ -73,6 +109,8 @@ class OpenAiEmbedJob(_EmbedJob):
             raise Malformed(teaching.field_wrong("encoding_format", '"float" or "base64"'), "encoding_format")
         if "dimensions" in body:
             raise Malformed(teaching.field_unsupported("dimensions", teaching.dimensions_unsupported()), "dimensions")
+        self._truncate = want_bool(body, "truncate", default=False)
+        body.pop("truncate", None)
         self._base64 = encoding == "base64"
         self._body = body
 
@@ -115,6 +153,8 @@ class OllamaEmbedJob(_EmbedJob):
         self.model = model_of(body.get("model"))
         self.keep_alive = parse_keep_alive(body.get("keep_alive"))
         self.warnings = embed_warnings(body)
+        # ODD: ollama cuts unless told not to; an answer about a text that was not read is worse than none (B19).
+        self._truncate = want_bool(body, "truncate", default=False)
         self._legacy = legacy
         self._body = legacy_embed_request(body, self.model) if legacy else embed_request(body, self.model)
 

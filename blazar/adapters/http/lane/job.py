@@ -69,6 +69,13 @@ class Job(Protocol):
         """The request in the child's words."""
         ...
 
+    def again(self, status: int, raw: bytes) -> ChildCall | None:
+        """What to ask the child next, where this whole answer of it is not the last word; else None.
+
+        Raises `Malformed` where the child's refusal is better told in our words.
+        """
+        ...
+
     def open_stream(self, occasion: Occasion) -> Stream: ...
 
     def whole(self, occasion: Occasion, raw: bytes) -> Whole:

@@ -11,6 +11,7 @@ import msgspec
 from blazar.adapters.http.lane import codec
 from blazar.adapters.http.lane.job import JSON_BODY, Job, Occasion, Whole, unused
 from blazar.adapters.http.lane.peek import peek
+from blazar.adapters.http.lane.second import SecondTry
 from blazar.adapters.http.lane.streams import Passthrough
 from blazar.application.ports.upstream import ChildCall
 from blazar.domain.errors import EngineSaid
@@ -39,6 +40,8 @@ class ChatJob(Job):
         self.keep_alive: float | None = None
         self.warnings: tuple[str, ...] = ()
         self._body: dict[str, Any] | None = None
+        self._child_model = self.model
+        self._second = SecondTry("response_format")
         if b'"messages"' not in raw and b'"prompt"' not in raw:
             check({})
         self._plan = plan(raw, seen, self.model)
@@ -53,7 +56,18 @@ class ChatJob(Job):
         outcome.body.pop("keep_alive", None)
         self._body, self.warnings = outcome.body, outcome.warnings
 
+    def again(self, status: int, raw: bytes) -> ChildCall | None:
+        if status < 400 or not self._second.may(status, raw):
+            return None
+        if self._body is None:
+            self._parse()
+        assert self._body is not None
+        warnings = self._second.amend(self._body)
+        self.warnings = (*self.warnings, *warnings)
+        return self.call(self._child_model) if warnings else None
+
     def call(self, child_model: str) -> ChildCall:
+        self._child_model = child_model
         if self._body is None and child_model != self.model:
             self._plan = plan(self._raw, self._seen, child_model)
             if self._plan.parse:

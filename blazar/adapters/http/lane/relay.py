@@ -4,21 +4,24 @@ The status is decided before any byte (cases A12, C12): a child that fails first
 everything here is called by the event loop, and the coroutine in `core` wakes once, at the end.
 """
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from blazar.adapters.http.errors import JSON, problem, status_of
 from blazar.adapters.http.lane.job import Job, Occasion
 from blazar.adapters.http.lane.reply import Reply
 from blazar.application.ports.clock import Clock, Timer
-from blazar.application.ports.upstream import Exchange, Headers, Sink, Upstream
+from blazar.application.ports.upstream import ChildCall, Exchange, Headers, Sink, Upstream
 from blazar.domain import teaching
-from blazar.domain.errors import BlazarError, ChildSilent, EngineSaid, Fault
+from blazar.domain.errors import BlazarError, ChildSilent, EngineSaid, Fault, Malformed
 from blazar.domain.kinds import Dialect
 from blazar.domain.wire.delta import Failed, Usage
 from blazar.domain.wire.envelopes import child_message
 
 LARGEST_ERROR: Final = 1024 * 1024
 """Bytes kept of a child's error body; what it says fits in the first few hundred."""
+
+UNAUTHORIZED: Final = 401
 
 STREAM_HEADERS: Final = ((b"cache-control", b"no-cache"), (b"x-accel-buffering", b"no"))
 """nginx and other proxies buffer a stream without these (case D10)."""
@@ -40,6 +43,7 @@ class Relay(Sink):
     def __init__(self, job: Job, occasion: Occasion, reply: Reply, extra: Headers) -> None:
         self._job, self._occasion, self._reply, self._extra = job, occasion, reply, extra
         self._stream = job.open_stream(occasion) if job.stream else None
+        self._upstream: Upstream | None = None
         self._exchange: Exchange | None = None
         self._silence_timer: Timer | None = None
         self._beat_timer: Timer | None = None
@@ -62,6 +66,7 @@ class Relay(Sink):
         if reply.gone:
             self._settle(None)
             return
+        self._upstream = upstream
         exchange = self._exchange = upstream.send(self._job.call(self._occasion.child_model), self)
         if self._over:  # an upstream may fail before it returns
             exchange.abort()
@@ -116,20 +121,39 @@ class Relay(Sink):
     def on_end(self) -> None:
         # Whatever is raised in here is for the loop's log; without the end being noted nobody would wake `core`.
         verdict: BlazarError | None = Fault(teaching.internal(self._occasion.trace))
+        call: ChildCall | None = None
         try:
-            if not self._succeeded:
-                raw = b"".join(self._parts)
-                verdict = EngineSaid(self._status, child_message(raw, self._job.model))
-            elif self._stream is not None:
+            if self._stream is not None and self._succeeded:
                 self._end_stream(self._stream.flush())
-            else:
-                self._say_whole(b"".join(self._parts))
+            elif (call := self._job.again(self._status, raw := b"".join(self._parts))) is not None:
+                self._ask_again(call)
+            elif self._succeeded:
+                self._say_whole(raw)
                 verdict = None
+            elif self._status == UNAUTHORIZED:
+                # The key is the gateway's own, never the caller's: some other program has come by the port (G17).
+                self.broken = True
+                verdict = EngineSaid(502, teaching.child_stranger(self._job.model))
+            else:
+                verdict = EngineSaid(self._status, child_message(raw, self._job.model))
         except EngineSaid as error:
             self.broken = True
             verdict = error
+        except Malformed as error:
+            self.broken = False  # whatever status the child chose for it, the request was at fault
+            verdict = error
         finally:
-            self._settle(verdict)
+            if call is None:
+                self._settle(verdict)
+
+    def _ask_again(self, call: ChildCall) -> None:
+        """The same place at the same child, another request: its first answer was not the last word."""
+        assert self._upstream is not None
+        self._status, self._size, self.broken = 0, 0, False
+        self._parts.clear()
+        self._exchange = self._upstream.send(call, self)
+        if self._over:
+            self._exchange.abort()
 
     def on_fault(self, fault: Fault) -> None:
         self.broken = True
@@ -165,7 +189,8 @@ class Relay(Sink):
         if not self._begun:
             self._begun = True
             assert self._stream is not None
-            self._reply.start(200, [(b"content-type", self._stream.content_type), *STREAM_HEADERS, *self._extra])
+            extra = (*self._extra, *warning_headers(self._job.warnings))
+            self._reply.start(200, [(b"content-type", self._stream.content_type), *STREAM_HEADERS, *extra])
         self._fresh = True
         self._reply.write(out)
 
@@ -173,7 +198,7 @@ class Relay(Sink):
         whole = self._job.whole(self._occasion, raw)
         self.usage = whole.usage
         self._begun = True
-        send_whole(self._reply, whole.body, self._extra)
+        send_whole(self._reply, whole.body, (*self._extra, *warning_headers(self._job.warnings)))
 
     # Timers and the client's leaving.
 
@@ -226,6 +251,15 @@ class Relay(Sink):
         reply = self._reply
         reply.on_gone = reply.on_pause = reply.on_resume = None
         reply.release()
+
+
+def warning_headers(warnings: Sequence[str]) -> Headers:
+    """What was ignored or rewritten (D11), as it is known when the head leaves."""
+    # Warnings name fields as the caller wrote them: a line break in one would be a header of the caller's own.
+    return [
+        (b"x-blazar-warning", "".join(c if " " <= c <= "~" else "?" for c in warning).encode("ascii"))
+        for warning in warnings
+    ]
 
 
 def send_whole(reply: Reply, body: bytes, extra: Headers = ()) -> None:

@@ -16,6 +16,8 @@ class LaneRequest(NamedTuple):
     headers: Mapping[bytes, bytes]
     body: bytes
     record: RequestRecord
+    key_models: frozenset[str] | None = None
+    """The models of a scoped key; None: any."""
 
 
 class Reply(Protocol):

@@ -10,6 +10,7 @@ from typing import Any
 from blazar.adapters.http.lane import codec
 from blazar.adapters.http.lane.job import JSON_BODY, Job, Occasion, Stream, Whole, turn_of, unused
 from blazar.adapters.http.lane.peek import model_of
+from blazar.adapters.http.lane.second import SecondTry
 from blazar.adapters.http.lane.streams import COMMENT, EVENT_STREAM, NDJSON, Translated
 from blazar.application.ports.upstream import ChildCall
 from blazar.domain import teaching
@@ -29,6 +30,8 @@ Read = Callable[[Mapping[str, Any], str], ChildRequest]
 class _TurnJob(Job):
     """One turn of a conversation in a dialect that the child does not speak."""
 
+    format_field = "output_config"
+
     def __init__(self, body: Mapping[str, Any], read: Read) -> None:
         self.model = model_of(body.get("model"))
         request = self._request = read(body, self.model)
@@ -37,6 +40,14 @@ class _TurnJob(Job):
         self.num_ctx = request.num_ctx or 0
         self.load_only = request.load_only
         self.warnings: Sequence[str] = request.warnings
+        self._second = SecondTry(self.format_field)
+
+    def again(self, status: int, raw: bytes) -> ChildCall | None:
+        if status < 400 or not self._second.may(status, raw):
+            return None
+        warnings = self._second.amend(self._request.body)
+        self.warnings = (*self.warnings, *warnings)
+        return self.call(self._request.body["model"]) if warnings else None
 
     def call(self, child_model: str) -> ChildCall:
         request = self._request
@@ -57,6 +68,8 @@ class _TurnJob(Job):
 
 class OllamaJob(_TurnJob):
     """`/api/chat` and `/api/generate`."""
+
+    format_field = "format"
 
     def open_stream(self, occasion: Occasion) -> Stream:
         writer = NdjsonWriter(self._request.shape, self.turn(occasion), occasion.elapsed, codec.quote)

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from blazar.application.supervise.messages import StopIfIdle
 from blazar.application.supervise.surroundings import Limits
 from blazar.domain import teaching
 from blazar.domain.errors import (
@@ -328,3 +329,84 @@ async def test_a_larger_wish_during_a_load_restarts_it(world):
     assert lease.ctx == 6000
     lease.release()
     (await second).release()
+
+
+@story()
+async def test_a_larger_wish_at_any_moment_of_a_load_is_granted(world):
+    """Also when the child becomes ready in the very turn in which the wish arrives."""
+    for turns in range(25):
+        evicting = asyncio.create_task(world.supervisor.evict("a"))
+        await world.clock.advance(1.0)
+        await evicting
+        num_ctx = 5000 + turns
+        first = world.ask("a")
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        larger = world.ask("a", num_ctx=num_ctx)
+        for _ in range(20):
+            await world.clock.advance(0.1)
+            if first.done():
+                first.result().release()
+        lease = await larger
+        assert lease.ctx == num_ctx
+        lease.release()
+        (await first).release()
+
+
+@story()
+async def test_a_wish_beyond_a_replaced_row_does_not_reload_for_ever(world):
+    """The new file knows less than what was asked of the old one: it is clamped, once."""
+    (await world.lease("a", num_ctx=8192)).release()
+    world.catalog.remove_model("a")
+    world.catalog.add_model(a_model("a", ctx_train=6000, digest="cd" * 32))
+    for _ in range(3):
+        lease = await world.lease("a", num_ctx=8192)
+        assert lease.ctx == 6000
+        lease.release()
+    assert len(world.children.spawned) == 2
+
+
+@story()
+async def test_policy_looks_again_before_it_stops_a_child(world):
+    """A request that came between the decision and its reading keeps the child."""
+    (await world.lease("a")).release()
+    world.supervisor._instances["a"].post(StopIfIdle("capacity"))
+    lease = world.supervisor.try_lease("a")
+    await world.clock.advance(5.0)
+    assert world.state() == "serving"
+    lease.release()
+
+
+@story()
+async def test_a_successor_starts_with_nobody_in_flight(world):
+    """Requests of a dead child hold no slot of the next one, however late they are given back."""
+    lease = await world.lease("a")
+    waiting = world.ask("a")
+    await world.clock.settle()
+    world.children.next("a", Script(ready_after=20))
+    world.children.of("a").die()
+    await world.clock.settle()
+    assert (world.state(), world.view().in_flight, world.view().waiting) == ("loading", 0, 1)
+    await world.clock.advance(2.0)
+    following = await waiting
+    lease.release(keep_alive=0.0, failed=True)
+    assert world.view().in_flight == 1
+    await world.clock.advance(1.0)
+    assert world.state() == "serving"
+    following.release()
+
+
+@story()
+async def test_reset_lets_waiters_go_at_once(world):
+    """`ps --reset` during the pause does not wait for its end."""
+    world.children.script = Script(dies_after=1)
+    for _ in range(2):
+        with pytest.raises(SpawnFailed):
+            await world.lease("a")
+    world.children.script = Script()
+    waiting = world.ask("a")
+    await world.clock.settle()
+    assert not waiting.done()
+    assert world.supervisor.reset() == []
+    await world.clock.settle()
+    (await waiting).release()

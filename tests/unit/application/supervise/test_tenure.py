@@ -4,13 +4,15 @@ import asyncio
 
 import pytest
 
+from blazar.application.supervise.tenure import exit_text, poll_pause
 from blazar.domain import teaching
 from blazar.domain.errors import (
+    Busy,
     ChildDied,
     ChildSilent,
     SpawnFailed,
 )
-from tests.fakes.children import Script
+from tests.fakes.children import TERM, Script
 from tests.support.supervision import story
 
 # Last words
@@ -105,3 +107,61 @@ async def test_a_bug_of_ours_reaches_the_waiters_and_is_survived(world):
     assert not child.alive
     assert world.told("supervisor_fault")
     (await world.lease("a")).release()
+
+
+@story()
+async def test_connections_are_closed_before_the_first_signal(world):
+    """A llama-server with an open stream does not leave on TERM (D31)."""
+    lease = await world.lease("a")
+    evicting = asyncio.create_task(world.supervisor.evict("a", force=True))
+    await world.clock.advance(1.0)
+    await evicting
+    child = world.children.of("a")
+    assert child.hung_up_first
+    assert [number for _, number in child.signals] == [TERM]
+    lease.release()
+
+
+@story()
+async def test_a_hang_up_that_hangs_does_not_hold_up_the_signal(world):
+    """Our own closing is bounded; TERM goes out a second later at the latest."""
+    (await world.lease("a")).release()
+    child = world.children.of("a")
+    child.upstream.aclose = asyncio.Event().wait
+    evicting = asyncio.create_task(world.supervisor.evict("a"))
+    await world.clock.advance(1.1)
+    assert [number for _, number in child.signals] == [TERM]
+    await world.clock.advance(10.0)
+    assert await evicting == ["a"]
+
+
+@story()
+async def test_a_process_that_starts_after_it_was_called_off_is_stopped(world):
+    """A start under way is awaited, then ended by the ladder: no process is lost."""
+    world.children.next("a", Script(spawn_takes=3.0))
+    waiting = world.ask("a")
+    await world.clock.advance(1.0)
+    evicting = asyncio.create_task(world.supervisor.evict("a", force=True))
+    await world.clock.advance(1.0)
+    assert not evicting.done()
+    await world.clock.advance(2.0)
+    assert await evicting == ["a"]
+    child = world.children.of("a")
+    assert (child.alive, child.closed) == (False, 1)
+    assert [number for _, number in child.signals] == [TERM]
+    with pytest.raises(Busy):
+        await waiting
+
+
+def test_polling_costs_at_most_a_twentieth_of_the_load():
+    """Often at first, then rarer: a fast load is noticed at once, a slow one is not disturbed."""
+    assert [poll_pause(elapsed) for elapsed in (0.0, 0.2, 2.0, 60.0)] == [0.02, 0.02, 0.1, 0.25]
+
+
+@pytest.mark.parametrize(
+    ("status", "text"),
+    [(0, "exit code 0"), (1, "exit code 1"), (-9, "killed by SIGKILL"), (-99, "killed by signal 99")],
+)
+def test_exit_statuses_in_words(status, text):
+    """Signals by name, unknown ones by number."""
+    assert exit_text(status) == text

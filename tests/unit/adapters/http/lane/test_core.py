@@ -369,7 +369,7 @@ def test_whoever_waited_is_told_how_long() -> None:
     async def test(rig: Rig) -> None:
         rig.leasing.busy = True
         reply = await rig.post(CHAT, WHOLES[CHAT], {b"x-blazar-deadline-ms": b"2500"})
-        assert rig.leasing.asks[0] == ("tiny", Task.CHAT, 2.5, 0)
+        assert rig.leasing.asks[0][:4] == ("tiny", Task.CHAT, 2.5, 0)
         rig.leasing.grant()
         await rig.clock.settle()
         await rig.answer(whole_chat())

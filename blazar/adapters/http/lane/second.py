@@ -1,0 +1,30 @@
+"""What the chat endpoints make of a child's refusal: sizes in our words, or another try with schemas that it can take."""
+
+from typing import Any
+
+from blazar.domain import teaching
+from blazar.domain.errors import Malformed
+from blazar.domain.wire.refusal import refused_grammar, too_long
+from blazar.domain.wire.relax import Relaxing
+
+
+class SecondTry:
+    """The further attempts at one request."""
+
+    __slots__ = ("_format_field", "_relaxing")
+
+    def __init__(self, format_field: str) -> None:
+        self._format_field = format_field
+        self._relaxing: Relaxing | None = None
+
+    def may(self, status: int, raw: bytes) -> bool:
+        """Whether another try could help. Raises `Malformed` where the prompt is too long (B5, B6)."""
+        if (sizes := too_long(raw)) is not None:
+            raise Malformed(teaching.prompt_too_long(*sizes))
+        return refused_grammar(status, raw)
+
+    def amend(self, body: dict[str, Any]) -> tuple[str, ...]:
+        """Change the child's body for the next try; its warnings, none when nothing is left to try (C14, C15, E4, E5)."""
+        if self._relaxing is None:
+            self._relaxing = Relaxing(self._format_field)
+        return self._relaxing.next(body)

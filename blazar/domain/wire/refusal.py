@@ -1,0 +1,48 @@
+"""What a child's refusal was about, where something can be done: the prompt's length, or a schema its grammar cannot hold.
+
+Reads the words of llama.cpp's server; an engine that says it otherwise is passed on as it speaks.
+"""
+
+import json
+import re
+from typing import Any, Final, NamedTuple
+
+_TOKENS: Final = re.compile(r"\((\d{1,9}) tokens\)")
+_BATCH: Final = re.compile(r"batch size: (\d{1,9})\)")
+_GRAMMAR: Final = re.compile(r"grammar|json.?schema|generate parser", re.IGNORECASE)
+_KIND: Final = "exceed_context_size_error"
+
+
+class TooLong(NamedTuple):
+    """So many tokens were sent, so many fit."""
+
+    tokens: int
+    window: int
+
+
+def too_long(body: bytes) -> TooLong | None:
+    """Sizes, where the child says that the prompt or an input is longer than its window (B5, B19)."""
+    error = _error(body)
+    message = str(error.get("message"))
+    tokens, window = error.get("n_prompt_tokens"), error.get("n_ctx")
+    if error.get("type") == _KIND and isinstance(tokens, int) and isinstance(window, int):
+        return TooLong(tokens, window)
+    # An embedding longer than its micro-batch is a 500 with its sizes in the sentence only.
+    counted, batch = _TOKENS.search(message), _BATCH.search(message)
+    if "too large to process" in message and counted and batch:
+        return TooLong(int(counted[1]), int(batch[1]))
+    return None
+
+
+def refused_grammar(status: int, body: bytes) -> bool:
+    """Whether a schema of the request could not be made into a grammar (C14, C15)."""
+    return status in (400, 500) and _GRAMMAR.search(str(_error(body).get("message"))) is not None
+
+
+def _error(body: bytes) -> dict[str, Any]:
+    try:
+        said = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    error = said.get("error") if isinstance(said, dict) else None
+    return error if isinstance(error, dict) else {}

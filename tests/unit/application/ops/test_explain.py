@@ -1,0 +1,65 @@
+"""The dry run."""
+
+import json
+
+import pytest
+
+from blazar.application.ops.explain import Explain
+from blazar.domain import teaching
+from blazar.domain.errors import ModelNotFound
+from blazar.domain.kinds import Weights
+from tests.fakes.catalog import MemoryModelCatalog, a_model
+from tests.fakes.engines import MemoryEngineCatalog, an_engine
+from tests.fakes.hardware import GIB, FakeCensus, a_machine
+from tests.support.supervision import a_planner
+
+
+def explain(model="m", *rows, settings=None, census=None, **changes):
+    """What is said of `model`."""
+    census = census or FakeCensus()
+    planner = a_planner(census, {"m": settings or {}}, **changes)
+    return Explain(MemoryModelCatalog(rows or [a_model("m", ctx_train=512)]), planner, census)(model)
+
+
+def test_it_tells_the_whole_story():
+    """Resolution, lane, other lanes, words, window, fit and key; all of it JSON."""
+    engines = MemoryEngineCatalog([an_engine(), an_engine("old")])
+    found = explain("M:latest", engines=engines, settings={"ctx": 1024})
+    assert (found["asked"], found["model"], found["task"]) == ("M:latest", "m", "chat")
+    assert found["engine"] == {"tag": "b11434", "kind": "llamacpp", "provenance": "archive", "version": "b11434"}
+    assert {"lane": "old", "reason": teaching.lane_not_active("old", "b11434")} in found["rejected"]
+    assert found["argv"][:3] == ["/engines/b11434/llama-server", "--model", "/models/m.gguf"]
+    assert (found["ctx"], found["slots"], found["notes"]) == (512, 1, [teaching.ctx_clamped(1024, 512)])
+    assert found["fit"]["fits"]
+    assert found["child_auth"] == teaching.child_with_key()
+    assert found["refusal"] is None
+    json.dumps(found)
+
+
+def test_a_load_that_does_not_fit_is_a_refusal_with_numbers():
+    """The same sentence as the load's; switched off with the guard."""
+    census = FakeCensus(a_machine(available=GIB))
+    big = a_model("m", sizes=(4 * GIB,))
+    found = explain("m", big, census=census)
+    assert found["refusal"] == teaching.not_enough_memory("m", found["fit"]["need"], GIB)
+    assert found["argv"]
+    free = explain("m", big, census=census, settings={"spawn_mem_guard": False})
+    assert free["refusal"] is None
+    assert free["fit"]["fits"]
+
+
+def test_weights_that_nothing_serves_name_every_lane():
+    """No words, but a reason for each kind."""
+    found = explain("m", a_model("m", weights=Weights.QUANTIZED))
+    assert found["engine"] is None
+    assert found["refusal"].startswith("no engine serves")
+    assert {lane["lane"] for lane in found["rejected"]} == {"llamacpp", "mistralrs", "sglang", "sdcpp", "mlx"}
+    assert all(lane["reason"] for lane in found["rejected"])
+    json.dumps(found)
+
+
+def test_unknown_names_are_refused():
+    """With the near ones."""
+    with pytest.raises(ModelNotFound) as caught:
+        explain("mm")
+    assert str(caught.value) == teaching.model_not_found("mm", ["m"])
