@@ -5,14 +5,13 @@ Every figure is the median over interleaved rounds, the spread is half their ran
 
 import os
 import platform
-import subprocess
 import sys
 import time
 from pathlib import Path
-from statistics import median
 from typing import Any
 
-from bench import quiet, rig
+from bench import moments, quiet, rig
+from bench.table import Facts, Rounds, Table, text
 
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "5"))
 CHAT, OLLAMA, MESSAGES = "/v1/chat/completions", "/api/chat", "/v1/messages"
@@ -22,12 +21,12 @@ PLAIN = [
     ("c1", CHAT, rig.BODY, 1, 1500, 5.0, 0.0),
     ("c16", CHAT, rig.BODY, 16, 8000, 5.0, 0.0),
     ("c64", CHAT, rig.BODY, 64, 8000, 5.0, 0.0),
-    ("open200", CHAT, rig.BODY, 16, 400, 2.5, 200.0),
-    ("chunks16", CHAT, rig.STREAM, 16, 320, 5.0, 0.0),
+    ("open200", CHAT, rig.BODY, 16, 600, 3.5, 200.0),
+    ("chunks16", CHAT, rig.STREAM, 16, 640, 5.0, 0.0),
 ]
 TRANSLATED = [
-    ("ndjson16", OLLAMA, rig.STREAM, 16, 320, 5.0, 0.0),
-    ("events16", MESSAGES, rig.STREAM, 16, 320, 5.0, 0.0),
+    ("ndjson16", OLLAMA, rig.STREAM, 16, 640, 5.0, 0.0),
+    ("events16", MESSAGES, rig.STREAM, 16, 640, 5.0, 0.0),
 ]
 # The first token is timed on paced streams: an unpaced child fills its core until its last chunk, and its reader sees the first after that.
 PACED = [
@@ -35,8 +34,6 @@ PACED = [
     ("paced32", CHAT, rig.STREAM, 32, 320, 6.0, 0.0),
 ]
 PACED_TRANSLATED = [("paced32-ndjson", OLLAMA, rig.STREAM, 32, 320, 6.0, 0.0)]
-
-Rounds = dict[tuple[str, str], list[Any]]
 
 
 def measure(tool: Path, target: rig.Target, scenarios: list[Any], into: Rounds) -> None:
@@ -47,7 +44,7 @@ def measure(tool: Path, target: rig.Target, scenarios: list[Any], into: Rounds) 
         into.setdefault((target.name, name), []).append(got)
 
 
-def one_round(stub: Path, tool: Path, model: Path, into: Rounds, facts: dict[str, list[float]]) -> None:
+def one_round(stub: Path, tool: Path, model: Path, into: Rounds, facts: Facts) -> None:
     for pace, plain, translated in ((0, PLAIN, TRANSLATED), (1000, PACED, PACED_TRANSLATED)):
         with rig.direct(stub, pace) as straight:
             measure(tool, straight, plain, into)
@@ -55,112 +52,57 @@ def one_round(stub: Path, tool: Path, model: Path, into: Rounds, facts: dict[str
                 if reverse is not None:
                     measure(tool, reverse, plain, into)
         with rig.blazar(stub, model, pace) as gateway:
-            facts.setdefault("rss", []).append(rig.rss_bytes(gateway.target.pid) / 1e6)
-            facts.setdefault("listen", []).append(gateway.listen_seconds)
-            facts.setdefault("ready", []).append(gateway.ready_seconds)
+            note(facts, rss=rig.rss_bytes(gateway.target.pid) / 1e6)
+            note(facts, listen=gateway.listen_seconds, ready=gateway.ready_seconds)
             measure(tool, gateway.target, [*plain, *translated], into)
             if pace == 0:
-                for name, words in (("--version", ["--version"]), ("ps", ["ps"])):
-                    facts.setdefault(name, []).append(verb_cpu([sys.executable, "-m", "blazar", *words], gateway.env))
-                facts.setdefault("python", []).append(verb_cpu([sys.executable, "-c", "pass"], gateway.env))
+                commands(gateway, facts)
+                cold(stub, gateway, facts)
+    with rig.blazar(stub, model, moments.HELD_PACE_US, slots=moments.HELD + 100, chunks=moments.HELD_CHUNKS) as gateway:
+        held = moments.held_streams(tool, gateway)
+        if held.errors:
+            print(f"  ! held streams: {held.errors} errors")
+        note(facts, held_kib=held.bytes_each / 1024, held_p99=held.small_p99 / 1000)
 
 
-def verb_cpu(words: list[str], env: dict[str, str]) -> float:
-    """Processor milliseconds of one command, the least of five (start-up noise only adds)."""
-    best = 1e9
+def commands(gateway: rig.Gateway, facts: Facts) -> None:
+    verb = [sys.executable, "-m", "blazar"]
+    for words in (["--version"], ["ps"]):
+        note(facts, **{words[0]: moments.verb_cpu([*verb, *words], gateway.env)})
+    note(facts, python=moments.verb_cpu([sys.executable, "-c", "pass"], gateway.env))
+
+
+def cold(stub: Path, gateway: rig.Gateway, facts: Facts) -> None:
     for _ in range(5):
-        before = os.times()
-        subprocess.run(words, env=env, check=True, stdout=subprocess.DEVNULL)
-        after = os.times()
-        best = min(
-            best, (after.children_user + after.children_system) - (before.children_user + before.children_system)
-        )
-    return best * 1000
+        note(facts, cold=moments.cold_through(gateway) * 1000, cold_by_hand=moments.cold_by_hand(stub) * 1000)
 
 
-class Table:
-    """Medians and spreads over rounds."""
-
-    def __init__(self, rounds: Rounds) -> None:
-        self.rounds = rounds
-
-    def each(self, target: str, scenario: str, field: str) -> list[float]:
-        return [got[field] for got in self.rounds.get((target, scenario), [])]
-
-    def added(self, scenario: str, field: str) -> str:
-        """Median same-round difference to the direct child, in microseconds."""
-        pairs = zip(self.each("blazar", scenario, field), self.each("direct", scenario, field), strict=True)
-        return shown([a - b for a, b in pairs], "µs")
-
-    def ratio(self, scenario: str, field: str, to: str, of: str | None = None) -> str:
-        ours, theirs = self.each("blazar", of or scenario, field), self.each(to, scenario, field)
-        return shown([a / b for a, b in zip(ours, theirs, strict=True)], "×") if theirs else "–"
-
-    def per(self, target: str, scenario: str, unit: str) -> list[float]:
-        """Processor microseconds of the gateway per answer or per streamed part."""
-        return [got["cpu"] * 1e6 / max(1, got[unit]) for got in self.rounds.get((target, scenario), [])]
-
-
-def shown(values: list[float], unit: str) -> str:
-    middle = median(values)
-    spread = (max(values) - min(values)) / 2
-    digits = 3 if abs(middle) < 10 else 1 if abs(middle) < 1000 else 0
-    return f"{middle:.{digits}f} {unit} (±{spread:.{digits}f})"
-
-
-def report(table: Table, facts: dict[str, list[float]]) -> None:
-    chunk = table.per("nginx", "paced32", "parts")
-    rows = [
-        ("requests/s, c=16, of direct", table.ratio("c16", "rps", "direct")),
-        ("requests/s, c=16, of nginx", table.ratio("c16", "rps", "nginx")),
-        ("requests/s, c=16", shown(table.each("blazar", "c16", "rps"), "/s")),
-        ("CPU per request, c=16", shown(table.per("blazar", "c16", "done"), "µs")),
-        *[(f"added {q}, c={c}", table.added(f"c{c}", q)) for c in (1, 16, 64) for q in ("p50", "p99")],
-        ("added p50, 200/s open loop", table.added("open200", "p50")),
-        ("added p99, 200/s open loop", table.added("open200", "p99")),
-        ("added time to first token, p50", table.added("ttft", "first_p50")),
-        ("chunks/s, c=16, passthrough, of direct", table.ratio("chunks16", "parts_per_s", "direct")),
-        ("chunks/s, c=16, passthrough, of nginx", table.ratio("chunks16", "parts_per_s", "nginx")),
-        (
-            "chunks/s, c=16, to NDJSON, of nginx's passthrough",
-            table.ratio("chunks16", "parts_per_s", "nginx", "ndjson16"),
-        ),
-        ("chunks/s, c=16, to NDJSON, of direct", table.ratio("chunks16", "parts_per_s", "direct", "ndjson16")),
-        ("chunks/s, c=16, to Anthropic events", shown(table.each("blazar", "events16", "parts_per_s"), "/s")),
-        ("chunks/s, 32 streams × 1000/s, of direct", table.ratio("paced32", "parts_per_s", "direct")),
-        ("CPU per un-coalesced chunk, passthrough", shown(table.per("blazar", "paced32", "parts"), "µs")),
-        ("CPU per un-coalesced chunk, to NDJSON", shown(table.per("blazar", "paced32-ndjson", "parts"), "µs")),
-        ("the same for nginx's passthrough", shown(chunk, "µs") if chunk else "–"),
-        ("RSS idle", shown(facts["rss"], "MB")),
-        ("serve to listening", shown(facts["listen"], "s")),
-        ("serve to first proxied answer", shown(facts["ready"], "s")),
-        ("CPU of blazar --version over bare Python", shown(minus(facts["--version"], facts["python"]), "ms")),
-        ("CPU of blazar ps over bare Python", shown(minus(facts["ps"], facts["python"]), "ms")),
-    ]
-    width = max(len(name) for name, _ in rows)
-    print("\n".join(f"{name:<{width}}  {value}" for name, value in rows))
-
-
-def minus(left: list[float], right: list[float]) -> list[float]:
-    return [a - b for a, b in zip(left, right, strict=True)]
+def note(facts: Facts, **values: float) -> None:
+    for name, value in values.items():
+        facts.setdefault(name, []).append(value)
 
 
 def main() -> int:
-    stub, tool = rig.compiled("stub"), rig.compiled("load")
-    if stub is None or tool is None:
+    stub, tool, spinner = rig.compiled("stub"), rig.compiled("load"), rig.compiled("spin")
+    if stub is None or tool is None or spinner is None:
         print("the bench needs a C compiler for its stub and load generator (apt-get install gcc)", file=sys.stderr)
         return 1
     from tests.support.scripted_gguf import scripted_model
 
     begin = time.monotonic()
     rounds: Rounds = {}
-    facts: dict[str, list[float]] = {}
-    with quiet.awake():
+    facts: Facts = {}
+    busy = os.getloadavg()[0]
+    with quiet.awake(spinner):
         for number in range(ROUNDS):
             print(f"round {number + 1} of {ROUNDS}", file=sys.stderr, flush=True)
             one_round(stub, tool, scripted_model(), rounds, facts)
-    print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, {ROUNDS} rounds\n")
-    report(Table(rounds), facts)
+    priority = "real-time priority" if quiet.PREEMPTS else "ordinary priority (no right to another): noisier"
+    print(
+        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, {ROUNDS} rounds, {priority}"
+    )
+    print(f"load of the machine before: {busy:.1f}\n")
+    print(text(Table(rounds, facts).rows()))
     print(f"\ntook {time.monotonic() - begin:.0f} s")
     return 0
 

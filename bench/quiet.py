@@ -7,14 +7,12 @@ sleeping core costs 50 µs, more than a proxy does. Needs privileges for the pri
 import contextlib
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 GATEWAY, CHILD = 0, 1
 """Which core a process gets: gateways one, stub and load generator the other, so that measuring takes nothing from the measured."""
-
-_SPIN = "while True: pass"
 
 
 def may_preempt() -> bool:
@@ -27,7 +25,7 @@ def may_preempt() -> bool:
     return True
 
 
-PREEMPTS = may_preempt() and not os.environ.get("NORR")
+PREEMPTS = may_preempt()
 
 
 def alone_on(core: int) -> dict[str, Any]:
@@ -47,23 +45,23 @@ def move(pid: int, core: int) -> None:
     """Put a running process, with all its threads, on a core."""
     cores = _cores()
     if len(cores) > 1:
-        for task in os.listdir(f"/proc/{pid}/task"):
-            os.sched_setaffinity(int(task), {cores[core]})
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            os.sched_setaffinity(int(task.name), {cores[core]})
 
 
 @contextlib.contextmanager
-def awake() -> Iterator[None]:
+def awake(spinner: Path) -> Iterator[None]:
     """Spin on every core at the lowest priority there is, which any other process preempts at once."""
     if not hasattr(os, "SCHED_IDLE"):
         yield
         return
-    spinners = [subprocess.Popen([sys.executable, "-c", _SPIN], preexec_fn=_idler(core)) for core in _cores()]
+    running = [subprocess.Popen([str(spinner)], preexec_fn=_idler(core)) for core in _cores()]
     try:
         yield
     finally:
-        for spinner in spinners:
-            spinner.kill()
-            spinner.wait()
+        for process in running:
+            process.kill()
+            process.wait()
 
 
 def _idler(core: int) -> Any:

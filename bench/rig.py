@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / ".cache" / "bench"
 KEY = "plm_bench"
 SLOTS = 64
+"""Of the one model: more than any scenario asks at once, except the one that holds streams."""
 
 NGINX = """
 worker_processes 1; daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log;
@@ -134,16 +135,21 @@ class Gateway(NamedTuple):
 
 
 @contextlib.contextmanager
-def blazar(stub: Path, model: Path, pace_us: int) -> Iterator[Gateway]:
+def blazar(stub: Path, model: Path, pace_us: int, slots: int = SLOTS, chunks: int = 200) -> Iterator[Gateway]:
     """The whole daemon with one key, its audit log and its access log, in front of the stub as its engine."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         config = home / "config" / "blazar" / "config.toml"
         config.parent.mkdir(parents=True)
-        config.write_text(f'slots = {SLOTS}\nspawn_mem_guard = false\n\n[[keys]]\nname = "bench"\nkey = "{KEY}"\n')
+        config.write_text(f'slots = {slots}\nspawn_mem_guard = false\n\n[[keys]]\nname = "bench"\nkey = "{KEY}"\n')
         env = {k: v for k, v in os.environ.items() if not k.startswith(("BLAZAR_", "XDG_"))}
         env |= {"XDG_CONFIG_HOME": str(home / "config"), "XDG_DATA_HOME": str(home / "data")}
-        env |= {"BLAZAR_ENGINE_PATH": str(stub), "BENCH_PACE_US": str(pace_us), "BLAZAR_API_KEY": KEY}
+        env |= {
+            "BLAZAR_ENGINE_PATH": str(stub),
+            "BENCH_PACE_US": str(pace_us),
+            "BENCH_CHUNKS": str(chunks),
+            "BLAZAR_API_KEY": KEY,
+        }
         verb = [sys.executable, "-m", "blazar"]
         subprocess.run([*verb, "import", str(model), "--name", "bench"], env=env, check=True, stdout=subprocess.DEVNULL)
         port = free_port()

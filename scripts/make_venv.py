@@ -1,7 +1,9 @@
 """Create the virtual environment that the Makefile uses; say in one line what is missing when that is not possible."""
 
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 
 def main(folder: str) -> int:
@@ -21,7 +23,11 @@ def main(folder: str) -> int:
             file=sys.stderr,
         )
         return 1
-    return subprocess.run([sys.executable, "-m", "venv", folder], check=False).returncode
+    fresh = not Path(folder).exists()
+    code = subprocess.run([sys.executable, "-m", "venv", folder], check=False).returncode
+    if code and fresh:  # half an environment would pass for a whole one at the next make
+        shutil.rmtree(folder, ignore_errors=True)
+    return code
 
 
 if __name__ == "__main__":

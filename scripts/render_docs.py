@@ -6,13 +6,14 @@ Every page is the same on every Python and every terminal: argparse lays out the
 
 import argparse
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import blazar
-from blazar.adapters.cli.parser import build_parser
+from blazar.adapters.cli.parser import ENVIRONMENT, EXIT_CODES, build_parser
 from blazar.adapters.http.routes import ROUTES, Gate, Route
 from blazar.application.config.page import configuration_page
 from blazar.domain.instance.machine import GONE, TRANSITIONS, State
@@ -80,6 +81,8 @@ def _verb_part(words: str, verb: argparse.ArgumentParser, aliases: tuple[str, ..
     actions = _actions(verb, common)
     inner = list(_verbs(verb))
     if inner:
+        if verb.epilog:
+            yield f"## blazar {words}\n\n{verb.description}\n\n{_examples(verb)}"
         for name, child, more in inner:
             yield from _verb_part(f"{words} {name}", child, more, common)
         return
@@ -90,6 +93,19 @@ def _verb_part(words: str, verb: argparse.ArgumentParser, aliases: tuple[str, ..
     yield f"## blazar {words}\n\n{about}.{also}\n\n```\n{' '.join(word for word in synopsis if word)}\n```\n"
     if actions:
         yield _action_table(actions)
+    if verb.epilog:
+        yield _examples(verb)
+
+
+def _examples(verb: argparse.ArgumentParser) -> str:
+    """What `--help` shows below the options."""
+    lines = (verb.epilog or "").rstrip().splitlines()
+    return "\n".join([f"{lines[0].capitalize()}\n", "```", *(line.removeprefix("  ") for line in lines[1:]), "```\n"])
+
+
+def _pair_table(head: str, rows: Sequence[tuple[str, str]]) -> str:
+    lines = [f"| `{name}` | {_cell(text)} |" for name, text in rows]
+    return "\n".join([f"| {head} | meaning |", "| --- | --- |", *lines]) + "\n"
 
 
 def cli_page() -> str:
@@ -98,11 +114,10 @@ def cli_page() -> str:
     shared = _actions(parser, {"--help"})
     common = {word for action in shared for word in action.option_strings if word not in {"-V", "--version"}}
     # `serve --host` is an address to bind and no URL: it is the verb's own.
-    sentences = " ".join((parser.epilog or "").split()).split(". ")
-    epilog = ". ".join(sentence[:1].upper() + sentence[1:] for sentence in sentences)
     parts = [
         _MADE.format(source="`blazar.adapters.cli.parser`")
-        + f"# Command line\n\n{parser.description}\n\n{epilog}\n\n## Options of every verb\n\n{_action_table(shared)}"
+        + f"# Command line\n\n{parser.description}\n\n## Options of every verb\n\n{_action_table(shared)}\n"
+        + f"## Exit codes\n\n{_pair_table('code', EXIT_CODES)}\n## Environment\n\n{_pair_table('variable', ENVIRONMENT)}"
     ]
     for name, verb, aliases in _verbs(parser):
         own = {word for action in verb._actions if action.dest == "bind_host" for word in action.option_strings}
@@ -122,8 +137,22 @@ def man_page() -> str:
         "description": "local inference server for OpenAI, ollama and Anthropic clients",
         "long_description": build_parser().description,
     }
+    parser = build_parser()
+    parser.epilog = None  # the library would put it under COMMENTS; what is in it has sections of its own
     with _plain_terminal():
-        return str(Manpage(build_parser(), data, format="single-commands-section"))
+        page = str(Manpage(parser, data, format="single-commands-section"))
+    # A heading stands behind its macro: indexers of manual pages read no further than the line.
+    page = re.sub(r"^\.SH\n(?=[A-Z]+$)", ".SH ", page, flags=re.MULTILINE).rstrip("\n")
+    return f"{page}\n{_man_section('EXIT STATUS', EXIT_CODES)}{_man_section('ENVIRONMENT', ENVIRONMENT)}"
+
+
+def _man_section(title: str, rows: Sequence[tuple[str, str]]) -> str:
+    lines = [f".TP\n\\fB{_roff(name)}\\fR\n{_roff(text)}" for name, text in rows]
+    return "\n".join([f".SH {title}", *lines]) + "\n"
+
+
+def _roff(text: str) -> str:
+    return text.replace("\\", "\\e").replace("-", "\\-")
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from blazar.adapters.cli.locate import Target, api_key, find_target, read_note
 from blazar.adapters.cli.root import Engines, Models, Root, Settings
 from blazar.adapters.files.folders import Folders, folders_from
+from blazar.adapters.hardware.processes import SystemProcesses
 
 if TYPE_CHECKING:
     from blazar.adapters.cli.client import DaemonClient
@@ -35,8 +36,12 @@ class ClientRoot(Root):
         # -P: a folder called blazar in the current directory must not be run instead.
         return (sys.executable, "-P", "-m", "blazar")
 
+    @cached_property
+    def processes(self) -> SystemProcesses:
+        return SystemProcesses()
+
     def target(self) -> Target:
-        return find_target(self._args.target, self.env, self.places.run)
+        return find_target(self._args.target, self.env, self.places.run, self.processes)
 
     def client(self) -> "DaemonClient":
         return self._client_of(self.target().url)
@@ -72,9 +77,21 @@ class ClientRoot(Root):
     def diagnose(self) -> dict[str, Any]:
         return self.local.diagnose()
 
+    def remarks(self) -> dict[str, list[dict[str, Any]]]:
+        return self.local.remarks()
+
+    def check_start(self, config: str | None) -> None:
+        from blazar.composition.local import Local
+
+        local = Local(folders_from(self.env, config), self.env, self.models_served_by)
+        try:
+            local.check_start()
+        finally:
+            local.close()
+
     def models_served_by(self, tag: str) -> list[str]:
         """What runs on an engine build right now, as the daemon of this folder says; nothing runs without one."""
-        note = read_note(self.places.run)
+        note = read_note(self.places.run, self.processes)
         if note is None:
             return []
         rows = self._client_of(note.url).call("GET", "/api/ps").get("models") or []

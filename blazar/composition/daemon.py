@@ -3,7 +3,9 @@
 Importing this module loads Quart, SQLModel and the rest; `serve` does it in a thread while the socket answers already.
 """
 
+import sys
 from functools import partial
+from pathlib import Path
 
 from dependency_injector import containers, providers
 
@@ -17,6 +19,7 @@ from blazar.adapters.engines.probe import HelpProbe
 from blazar.adapters.files.modeldir import DiskWeightFiles
 from blazar.adapters.hardware.census import SystemCensus
 from blazar.adapters.hardware.disk import SystemDisk
+from blazar.adapters.hardware.nvml import NvidiaCard, nvidia_cards
 from blazar.adapters.http.app import create_app
 from blazar.adapters.http.lane.asgi import Hot
 from blazar.adapters.http.lane.core import Lane
@@ -27,6 +30,7 @@ from blazar.adapters.http.manage.meta import Meta, meta_blueprint
 from blazar.adapters.http.manage.reports import Reports, reports_blueprint
 from blazar.adapters.http.ollama.library import Library, library_blueprint
 from blazar.adapters.http.openai.models import models_blueprint
+from blazar.adapters.http.schemas import JsonSchemas
 from blazar.adapters.store.catalog import SqliteEngineCatalog, SqliteModelCatalog
 from blazar.adapters.store.database import Database
 from blazar.application.config.model import Config
@@ -51,6 +55,24 @@ from blazar.composition.tasks import BackgroundTask
 def connect(port: int, key: str, model: str) -> ChildPool:
     """A door to a child on loopback."""
     return ChildPool("127.0.0.1", port, key, model)
+
+
+def nvidia_cards_if_any(root: Path = Path("/")) -> list[NvidiaCard]:
+    """Ask NVIDIA's library only where there can be a card: its binding is 3 MB and 30 ms before the first token."""
+    if sys.platform == "linux":
+        # The bus, and what stands for it in WSL and on boards whose GPU is on no bus.
+        signs = ("dev/nvidiactl", "dev/dxg", "proc/driver/nvidia")
+        vendors = (root / "sys/bus/pci/devices").glob("*/vendor")
+        if not any((root / sign).exists() for sign in signs) and not any(_is_nvidia(vendor) for vendor in vendors):
+            return []
+    return nvidia_cards()
+
+
+def _is_nvidia(vendor: Path) -> bool:
+    try:
+        return vendor.read_text().strip() == "0x10de"
+    except OSError:
+        return True
 
 
 def supervision_limits(config: Config) -> Limits:
@@ -78,6 +100,7 @@ def installation_of(foundation: Foundation) -> Installation:
         config_file=str(foundation.folders.config_file),
         url=foundation.url,
         overridden=tuple(foundation.config.model_overrides),
+        config_found=foundation.folders.config_file.is_file(),
     )
 
 
@@ -91,17 +114,24 @@ class Daemon(containers.DeclarativeContainer):
     clock = foundation.provided.clock
     meter = foundation.provided.meter
     events = foundation.provided.events
+    processes = foundation.provided.processes
 
     database = providers.Singleton(Database, folders.database)
     catalog = providers.Singleton(SqliteModelCatalog, database)
     engines = providers.Singleton(SqliteEngineCatalog, database)
     weights = providers.Singleton(DiskWeightFiles, folders.models)
-    builds = providers.Singleton(ArchiveBuilds, folders.engines)
-    hardware = providers.Singleton(SystemCensus)
-    probe = providers.Singleton(HelpProbe, LLAMACPP.scrubbed)
+    builds = providers.Singleton(ArchiveBuilds, folders.engines, processes)
+    hardware = providers.Singleton(SystemCensus, nvidia=providers.Object(nvidia_cards_if_any))
+    probe = providers.Singleton(HelpProbe, LLAMACPP.scrubbed, config.engine_env)
     specs = providers.Dict({LLAMACPP.kind: providers.Object(LLAMACPP)})
     children = providers.Singleton(
-        SubprocessChildren, folders.run, clock, foundation.provided.entropy, providers.Object(connect), specs
+        SubprocessChildren,
+        folders.run,
+        clock,
+        foundation.provided.entropy,
+        providers.Object(connect),
+        specs,
+        processes=processes,
     )
 
     planner = providers.Singleton(LaunchPlanner, engines, specs, probe, hardware, config.settings_for)
@@ -125,7 +155,8 @@ class Daemon(containers.DeclarativeContainer):
     enrol_engines = providers.Singleton(EnrolEngines, engines, finder, probe, clock)
     enrolment = providers.Singleton(EnrolAtStart, enrol_engines, builds, engines, probe)
 
-    lane = providers.Singleton(Lane, supervisor, supervisor, clock, providers.Singleton(lane_limits, config))
+    schemas = providers.Singleton(JsonSchemas)
+    lane = providers.Singleton(Lane, supervisor, supervisor, clock, schemas, providers.Singleton(lane_limits, config))
     blueprints = providers.List(
         providers.Singleton(meta_blueprint, providers.Singleton(Meta, clock, meter, blazar.__version__)),
         providers.Singleton(children_blueprint, providers.Singleton(ChildrenPages, supervisor, list_models, clock)),
@@ -138,7 +169,7 @@ class Daemon(containers.DeclarativeContainer):
     app = providers.Singleton(Hot, providers.Singleton(create_app, blueprints), lane)
 
     preload = providers.Singleton(
-        BackgroundTask, "preload", providers.Callable(partial, preload_models, supervisor, config.preload)
+        BackgroundTask, "preload", providers.Callable(partial, preload_models, supervisor, config.wanted_at_start)
     )
     # What has a life, in the order in which it starts; stopping runs it backwards (D2).
     parts = providers.List(

@@ -1,4 +1,4 @@
-"""What must stand before the socket answers its first request: time, randomness, logs, counters, doors.
+"""What must stand before the socket answers its first request: time, randomness, processes, logs, counters, doors.
 
 Nothing here may import Quart, SQLModel or httpx: the daemon listens before those are there.
 """
@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import blazar
+from blazar.adapters.hardware.processes import SystemProcesses
 from blazar.adapters.http.hosts import machine_names
 from blazar.adapters.http.layers.doors import Doors, Key
 from blazar.adapters.telemetry.audit import AuditLog
@@ -36,6 +37,7 @@ class Foundation:
         self.url = url
         self.clock = MonotonicClock()
         self.entropy = OsEntropy()
+        self.processes = SystemProcesses()
         self.events = LogEvents()
         self.series = PrometheusMeter(self.clock, blazar.__version__)
         self.audit = AuditLog(folders.log / "audit.jsonl", self.clock) if config.audit_log else None

@@ -5,9 +5,10 @@ import socket
 from ipaddress import ip_address
 
 from blazar.domain import teaching
-from blazar.domain.errors import BindConflict, Malformed
+from blazar.domain.errors import BindConflict, Malformed, Refusal
 
 BACKLOG = 1024
+"""Connections that may wait to be accepted; the server listens once more with the same number."""
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -15,9 +16,7 @@ def bind(host: str, port: int) -> socket.socket:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as unknown:
-        raise Malformed(
-            teaching.field_wrong("host", f"an address of this machine ('{host}' is not)"), "host"
-        ) from unknown
+        raise Malformed(teaching.field_wrong("host", teaching.host_not_ours(host)), "host") from unknown
     family, kind, protocol, _, address = found[0]
     listener = socket.socket(family, kind, protocol)
     try:
@@ -28,11 +27,11 @@ def bind(host: str, port: int) -> socket.socket:
         listener.listen(BACKLOG)
     except OSError as refused:
         listener.close()
-        if refused.errno in (errno.EADDRINUSE, errno.EACCES):
+        if refused.errno == errno.EADDRINUSE:
             raise BindConflict(teaching.bind_conflict(host, port)) from refused
-        raise Malformed(
-            teaching.field_wrong("host", f"an address of this machine ('{host}' is not)"), "host"
-        ) from refused
+        if refused.errno == errno.EACCES:
+            raise Refusal(teaching.port_forbidden(host, port)) from refused
+        raise Malformed(teaching.field_wrong("host", teaching.host_not_ours(host)), "host") from refused
     listener.setblocking(False)
     return listener
 
@@ -43,3 +42,8 @@ def url_of(listener: socket.socket) -> str:
     if ip_address(host).is_unspecified:
         host = "127.0.0.1"
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def reaches_others(listener: socket.socket) -> bool:
+    """Whether other machines can connect to it."""
+    return not ip_address(listener.getsockname()[0].partition("%")[0]).is_loopback

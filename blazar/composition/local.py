@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import blazar
 from blazar.adapters.cli.root import Engines, Models, Settings
 from blazar.adapters.files.folders import Folders
-from blazar.domain.errors import BadConfig
+from blazar.domain.errors import BadConfig, BlazarError
 
 if TYPE_CHECKING:
     from blazar.adapters.engines.builds import ArchiveBuilds
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from blazar.adapters.telemetry.clock import MonotonicClock
     from blazar.application.config.layers import Loaded
     from blazar.application.engines.enrol_engines import EnrolEngines
+    from blazar.application.models.import_model import Imported
+    from blazar.application.ports.processes import Processes
     from blazar.application.ports.upstream import Upstream
     from blazar.domain.records import Engine, Model
 
@@ -65,6 +67,12 @@ class Local:
 
         return MonotonicClock()
 
+    @cached_property
+    def processes(self) -> "Processes":
+        from blazar.adapters.hardware.processes import SystemProcesses
+
+        return SystemProcesses()
+
     def models(self) -> "LocalModels":
         """The model verbs' side of it."""
         return LocalModels(self)
@@ -83,17 +91,45 @@ class Local:
         from blazar.adapters.hardware.disk import SystemDisk
         from blazar.application.ops.diagnose import Diagnose, Installation
 
-        problems: tuple[str, ...] = ()
-        overridden: tuple[str, ...] = ()
-        try:
-            overridden = tuple(self.settings().loaded.config.model_overrides)
-        except BadConfig as wrong:
-            problems = wrong.problems
-        self.engines().enrol(prune=False)
-        places = (str(self.folders.data), str(self.folders.config_file))
-        installation = Installation(blazar.__version__, *places, problems=problems, overridden=overridden)
+        problems = self._config_problems()
+        trouble = self.engines().enrol(prune=False)
+        installation = Installation(
+            blazar.__version__,
+            str(self.folders.data),
+            str(self.folders.config_file),
+            problems=problems,
+            overridden=() if problems else tuple(self.settings().loaded.config.model_overrides),
+            config_found=self.folders.config_file.is_file(),
+            engine_trouble=str(trouble or ""),
+        )
         census, disk = SystemCensus(), SystemDisk()
         return asyncio.run(Diagnose(installation, census, self.engine_rows, self.catalog, self.weights, disk)())
+
+    def remarks(self) -> dict[str, list[dict[str, Any]]]:
+        """What doctor adds to a daemon's report, by section: the file and the engine that were named here and not there."""
+        from blazar.application.ops.diagnose import config_rows, engine_path_row
+
+        found: dict[str, list[dict[str, Any]]] = {}
+        if self.folders.named:
+            rows = config_rows("--config", str(self.folders.config_file), self._config_problems(), found=True)
+            found["SYSTEM"] = [row._asdict() for row in rows]
+        try:
+            self.engines().enrol.check()
+        except BlazarError as trouble:
+            found["ENGINES"] = [engine_path_row(str(trouble))._asdict()]
+        return found
+
+    def check_start(self) -> None:
+        """Raise what would keep a daemon from starting here, before anything is stopped for it."""
+        self.settings().plain()
+        self.engines().enrol.check()
+
+    def _config_problems(self) -> tuple[str, ...]:
+        try:
+            self.settings().plain()
+        except BadConfig as wrong:
+            return wrong.problems
+        return ()
 
     def close(self) -> None:
         """Only what was opened."""
@@ -112,7 +148,7 @@ class LocalModels(Models):
 
         return ListModels(self._local.catalog)()
 
-    def add(self, path: str, name: str | None) -> "Model":
+    def add(self, path: str, name: str | None) -> "Imported":
         from blazar.application.models.import_model import ImportModel
 
         return ImportModel(self._local.catalog, self._local.weights, self._local.clock)(path, name)
@@ -159,6 +195,7 @@ class FileSettings(Settings):
         """Raises `BadConfig`."""
         from blazar.adapters.files.configfile import read_config
 
+        self._folders.check_config()
         return read_config(self._folders.config_file, self._env)
 
     def get(self, key: str) -> tuple[Any, str]:
@@ -191,12 +228,24 @@ class LocalEngines(Engines):
 
     def __init__(self, local: Local) -> None:
         self._local = local
+        self.trouble = ""
 
     @property
     def _builds(self) -> "ArchiveBuilds":
         from blazar.adapters.engines.builds import ArchiveBuilds
 
-        return ArchiveBuilds(self._local.folders.engines)
+        return ArchiveBuilds(self._local.folders.engines, self._local.processes)
+
+    @property
+    def _probe(self) -> "HelpProbe":
+        from blazar.adapters.engines.llamacpp.spec import LLAMACPP
+        from blazar.adapters.engines.probe import HelpProbe
+
+        try:
+            extra = self._local.settings().loaded.config.engine_env
+        except BadConfig:
+            extra = {}  # builds can be listed and installed all the same; `config validate` and the daemon tell
+        return HelpProbe(LLAMACPP.scrubbed, extra)
 
     @property
     def enrol(self) -> "EnrolEngines":
@@ -205,24 +254,26 @@ class LocalEngines(Engines):
         from blazar.application.engines.enrol_engines import EnrolEngines
 
         finder = SystemEngineFinder(self._local.env)
-        return EnrolEngines(self._local.engine_rows, finder, _probe(), self._local.clock)
+        return EnrolEngines(self._local.engine_rows, finder, self._probe, self._local.clock)
 
     def list(self) -> "list[Engine]":
         from blazar.application.engines.list_engines import ListEngines
 
-        self.enrol(prune=False)
+        self.trouble = str(self.enrol(prune=False) or "")
         return ListEngines(self._local.engine_rows)()
 
     def install(self, file: str, sha256: str | None, tag: str | None) -> "Engine":
         from blazar.application.engines.install_engine import InstallEngine
 
-        install = InstallEngine(self._local.engine_rows, self._builds, _probe(), self._local.clock)
+        install = InstallEngine(self._local.engine_rows, self._builds, self._probe, self._local.clock)
         return install(file, sha256 or "", tag)
 
     def use(self, tag: str) -> "Engine":
+        from blazar.application.engines.enrol_engines import LOCAL
         from blazar.application.engines.use_engine import UseEngine
 
-        self.enrol(prune=False)
+        if (trouble := self.enrol(prune=False)) and tag == LOCAL:
+            raise trouble
         return UseEngine(self._local.engine_rows)(tag)
 
     def remove(self, tag: str) -> None:
@@ -232,15 +283,10 @@ class LocalEngines(Engines):
 
         local = self._local
         # Asked for orphans only: it starts nothing here.
-        children = SubprocessChildren(local.folders.ensure().run, local.clock, OsEntropy(), _door, {})
+        children = SubprocessChildren(
+            local.folders.ensure().run, local.clock, OsEntropy(), _door, {}, processes=local.processes
+        )
         RemoveEngine(local.engine_rows, self._builds, children, local.served_by)(tag)
-
-
-def _probe() -> "HelpProbe":
-    from blazar.adapters.engines.llamacpp.spec import LLAMACPP
-    from blazar.adapters.engines.probe import HelpProbe
-
-    return HelpProbe(LLAMACPP.scrubbed)
 
 
 def _door(port: int, key: str, model: str) -> "Upstream":

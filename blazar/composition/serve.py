@@ -5,31 +5,36 @@ The socket listens before anything slow is imported, so a client that is early w
 
 import argparse
 import asyncio
+import gc
 import importlib
+import json
 import logging
 import os
 import signal
 import socket
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from blazar.adapters.engines.processes import start_time
-from blazar.adapters.files.configfile import read_config
+from blazar.adapters.files.configfile import read_config, write_new_keys
 from blazar.adapters.files.daemonfiles import DaemonNote, DataDirLock
 from blazar.adapters.files.folders import Folders, folders_from
 from blazar.adapters.telemetry.clock import MonotonicClock
 from blazar.adapters.telemetry.logs import DaemonLog
 from blazar.application.config.log_filter import parse_filter
 from blazar.composition.lifespan import running
-from blazar.composition.listener import bind, url_of
+from blazar.composition.listener import BACKLOG, bind, reaches_others, url_of
+from blazar.domain import teaching
+from blazar.domain.errors import StoreTrouble
 
 if TYPE_CHECKING:
-    from hypercorn.config import Config as ServerConfig
     from hypercorn.typing import ASGIFramework
 
     from blazar.adapters.http.entrance import Entrance
     from blazar.adapters.http.layers.doors import Doors
+    from blazar.adapters.http.server.connections import ServerConfig
     from blazar.application.config.model import Config
     from blazar.composition.daemon import Daemon
     from blazar.composition.foundation import Foundation
@@ -51,22 +56,37 @@ class Ground(NamedTuple):
     log: DaemonLog
     env: Mapping[str, str]
     listener: socket.socket
+    as_json: bool = False
 
 
 def main(args: argparse.Namespace) -> int:
     """Serve until SIGTERM or SIGINT; 0 after an orderly stop. Raises `BindConflict` and `DataDirLocked` (exit 3)."""
     folders = folders_from(os.environ, args.config).ensure()
+    folders.check_config()
     overrides = {"host": args.bind_host, "port": args.bind_port}
     config = read_config(folders.config_file, os.environ, overrides).config
     lock = DataDirLock(folders.run)
     with bind(config.host, config.port) as listener:
         lock.acquire()
         log = DaemonLog(folders.run / "daemon.log", parse_filter(config.log_level or ""), MonotonicClock()).open()
+        keep_new_keys(folders.config_file, os.environ)
+        # What start-up makes stays for good: collecting meanwhile finds nothing and takes a seventh of the time to the first answer.
+        gc.disable()
         try:
-            return run_loop(Ground(config, folders, log, dict(os.environ), listener))
+            return run_loop(Ground(config, folders, log, dict(os.environ), listener, args.json))
         finally:
+            gc.enable()
             log.close()
             lock.release()
+
+
+def keep_new_keys(config_file: Path, env: Mapping[str, str]) -> None:
+    """Write what BLAZAR_KEYS brings into the file (D26); where that cannot be done, it holds for this run."""
+    try:
+        if names := write_new_keys(config_file, env):
+            logger.info("%s", teaching.keys_written(str(config_file), names))
+    except StoreTrouble as trouble:
+        logger.warning("%s", trouble)
 
 
 def run_loop(ground: Ground) -> int:
@@ -112,8 +132,13 @@ async def live(ground: Ground, daemon: "Daemon", entrance: "Entrance", stop: asy
     url = url_of(ground.listener)
     async with running(daemon.parts()):
         entrance.open(daemon.app())
-        note.write(url, os.getpid(), int(float(start_time(os.getpid()) or 0)))
+        gc.enable()
+        note.write(url, os.getpid(), daemon.foundation().processes.start_time(os.getpid()))
         logger.info("ready at %s", url)
+        if ground.as_json:
+            say_ready(url)
+        if reaches_others(ground.listener) and not ground.config.keys:
+            logger.warning("%s", teaching.open_to_others(ground.listener.getsockname()[0]))
         try:
             await stop.wait()
         finally:
@@ -122,25 +147,28 @@ async def live(ground: Ground, daemon: "Daemon", entrance: "Entrance", stop: asy
     logger.info("stopped")
 
 
+def say_ready(url: str) -> None:
+    """One line for the program that started us with --json; that it no longer reads is no reason to stop serving."""
+    with suppress(OSError, ValueError):
+        print(json.dumps({"url": url, "pid": os.getpid()}), flush=True)
+
+
 async def listen(listener: socket.socket, entrance: "Entrance", doors: "Doors", closing: asyncio.Event) -> None:
     """Hypercorn on our socket, behind the layers."""
-    from hypercorn.asyncio import serve as hypercorn_serve
-
     from blazar.adapters.http.layers.order import wrap
+    from blazar.adapters.http.server.connections import serve_clients
 
     # The layers speak ASGI in plain mappings, the server's own types name every event apart; the bytes are the same.
     app = cast("ASGIFramework", wrap(entrance, doors))
-    await hypercorn_serve(app, server_config(listener), shutdown_trigger=closing.wait, mode="asgi")
+    await serve_clients(app, server_config(), listener, closing)
 
 
-def server_config(listener: socket.socket) -> "ServerConfig":
+def server_config() -> "ServerConfig":
     """Every default of the server that would hurt a stream or a keep-alive client is named here."""
-    from hypercorn.config import Config as ServerConfig
+    from blazar.adapters.http.server.connections import ServerConfig
 
     config = ServerConfig()
-    # The server closes what it is given; a descriptor closed twice may by then be somebody else's.
-    config.bind = [f"fd://{os.dup(listener.fileno())}"]
-    config.backlog = 1024
+    config.backlog = BACKLOG
     config.accesslog = None
     config.errorlog = None
     config.include_server_header = False

@@ -28,16 +28,16 @@ class EnrolAtStart:
     probe: FlagProbe
 
     async def start(self) -> None:
-        for note in await asyncio.to_thread(self._work):
-            logger.warning("%s", note)
+        """Raises `Refusal` for an engine that the user named and that cannot be used."""
+        await asyncio.to_thread(self._work)
 
-    def _work(self) -> list[str]:
+    def _work(self) -> None:
         self.builds.sweep([engine.tag for engine in self.engines.list_engines()])
-        notes = self.enrol()
+        if trouble := self.enrol():
+            raise trouble
         for engine in self.engines.list_engines():
             if engine.active:
                 self.probe.known_flags(engine)
-        return notes
 
     async def aclose(self) -> None:
         """Nothing is left running."""

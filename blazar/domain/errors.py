@@ -152,8 +152,11 @@ class ChildSilent(Fault):
 
 
 class EngineSaid(Fault):
-    """The child answered with an error of its own; status and text are passed on as they are (D10)."""
+    """The child answered with an error of its own; status and text are passed on as they are (D10).
 
-    def __init__(self, status: int, text: str) -> None:
+    `field` is the part of the request that it named, `retry_after` its own header, if it sent one.
+    """
+
+    def __init__(self, status: int, text: str, field: str | None = None, retry_after: str = "") -> None:
         super().__init__(text)
-        self.status = status
+        self.status, self.field, self.retry_after = status, field, retry_after

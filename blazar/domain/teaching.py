@@ -22,13 +22,22 @@ def bad_name(name: str) -> str:
 
 def model_not_found(name: str, near: Sequence[str]) -> str:
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    return f"model '{name}' not found{hint} (blazar list shows what is here; blazar import PATH adds one)"
+    # No name is longer than that (`names.LONGEST_NAME`); an answer must not repeat a megabyte to its sender.
+    return f"model '{name[:200]}' not found{hint} (blazar list shows what is here; blazar import PATH adds one)"
 
 
 def name_taken(name: str) -> str:
     return (
         f"a model named '{name}' exists already: choose another name with --name, or remove it first (blazar rm {name})"
     )
+
+
+def copy_target_taken(name: str) -> str:
+    return f"a model named '{name}' exists already: choose another name for the copy, or remove it first (blazar rm {name})"
+
+
+def path_empty() -> str:
+    return "the path is empty: name a file"
 
 
 def no_such_file(path: str) -> str:
@@ -48,7 +57,7 @@ def model_file_gone(name: str, path: str) -> str:
 
 
 def link_in_the_way(path: str) -> str:
-    return f"{path} is in the way and belongs to no model in the catalog: move it elsewhere, or choose another --name"
+    return f"{path} is in the way and belongs to no model in the catalog: move it elsewhere, or choose another name"
 
 
 def several_models_in_folder(path: str, files: Sequence[str]) -> str:
@@ -132,6 +141,18 @@ def engine_did_not_run(path: str, why: str) -> str:
     return f"{path} did not run on this machine: {why}"
 
 
+def engine_is_none(path: str) -> str:
+    return f"{path} is no llama-server: it does not answer --version with a line 'version: …'"
+
+
+def engine_path_refused(why: str) -> str:
+    return f"BLAZAR_ENGINE_PATH: {why}"
+
+
+def engine_unversioned(tag: str) -> str:
+    return f"engine '{tag}' has never said its version: it may be no llama-server"
+
+
 def no_answer_within(seconds: float) -> str:
     return f"no answer within {seconds:g} s"
 
@@ -145,6 +166,14 @@ def bad_tag(tag: str) -> str:
         f"'{tag[:80]}' cannot be an engine tag: use letters, digits, '.', '_' and '-', at most 64, beginning with a letter or digit "
         "('local' and 'embedded-…' are taken)"
     )
+
+
+def not_an_archive() -> str:
+    return "it is neither a tar nor a zip archive"
+
+
+def no_plain_file() -> str:
+    return "it is not a file (a folder or a device)"
 
 
 def archive_unreadable(why: str) -> str:
@@ -200,6 +229,16 @@ def embedded_missing(why: str) -> str:
 
 def flag_unknown_to_engine(flag: str, tag: str) -> str:
     return f"engine '{tag}' does not know {flag}, so the setting behind it has no effect there"
+
+
+def extra_arg_unknown(flag: str, tag: str) -> str:
+    return (
+        f"engine '{tag}' does not know {flag}: take it out of extra_args, or choose a build that lists it in its --help"
+    )
+
+
+def extra_arg_reserved(flag: str) -> str:
+    return f"{flag} cannot stand in extra_args: Blazar says itself where an engine listens, who may use it and what it serves"
 
 
 def lane_no_build(kind: str) -> str:
@@ -372,6 +411,10 @@ def starting() -> str:
 # Doors
 
 
+def cli_key() -> str:
+    return "; the command line takes its key from BLAZAR_API_KEY, else from [[keys]] in its configuration file"
+
+
 def unauthorized() -> str:
     return "missing or invalid API key (Authorization: Bearer or x-api-key)"
 
@@ -396,6 +439,10 @@ def key_not_for_model(key: str, model: str) -> str:
     return f"API key '{key}' is limited to its models, and '{model[:80]}' is not among them"
 
 
+def origin_refused(origin: str) -> str:
+    return f"web pages of '{origin[:80]}' may not use this gateway: add the origin to cors_origins if they should"
+
+
 def body_too_large(limit: int) -> str:
     return f"the request body is larger than {limit // 2**20} MiB"
 
@@ -412,6 +459,21 @@ def body_not_json(why: str) -> str:
     return f"the request body is not valid JSON: {why}"
 
 
+_BODY = {
+    "empty": "it is empty",
+    "deep": "it is nested too deeply",
+    "bytes": "it is not UTF-8",
+    "cut": "it ends too early",
+    "number": "a number in it is too large",
+    "escape": "a \\u escape in it is not a character{place}",
+}
+
+
+def body_flaw(what: str, place: str = "") -> str:
+    """Why a body is not JSON; `what` is a key of the table above, `place` where the decoder names one."""
+    return _BODY[what].format(place=place)
+
+
 def body_not_object() -> str:
     return "the request body must be a JSON object"
 
@@ -422,6 +484,45 @@ def field_missing(field: str) -> str:
 
 def field_wrong(field: str, want: str) -> str:
     return f"'{field}' must be {want}"
+
+
+_MUST = {
+    "boolean": "true or false",
+    "true": "true",
+    "integer": "a whole number",
+    "positive": "a whole number above 0",
+    "number": "a number",
+    "milliseconds": "a number of milliseconds, 0 or more",
+    "bytes": "a number of bytes",
+    "duration": 'seconds or a duration such as "10m"',
+    "string": "a string",
+    "strings": "a list of strings",
+    "stops": "a string or a list of strings",
+    "list": "a list",
+    "object": "an object",
+    "model": "a model's name",
+    "message": "an object with a role",
+    "role": '"user" or "assistant"',
+    "calls": "a list of function calls, each with a name",
+    "blocks": "a string or a list of blocks",
+    "text_blocks": "a string or a list of text blocks",
+    "text_base64": "base64 of UTF-8 text",
+    "images": "a list of base64 strings",
+    "prompt": "one text, because the request has a suffix",
+    "input": "a text, a list of texts, or token ids",
+    "texts": "a text or a list of texts, none of them empty",
+    "encoding": '"float" or "base64"',
+    "tool_choice": '"auto", "any", "tool" or "none"',
+    "thinking": '"enabled", "adaptive" or "disabled"',
+    "think": 'true, false, "low", "medium" or "high"',
+    "format": '"json" or a JSON schema',
+    "json_schema": "a json_schema format",
+}
+
+
+def field_must(field: str, what: str) -> str:
+    """What a field of a request must be; `what` is a key of the table above."""
+    return field_wrong(field, _MUST[what])
 
 
 def field_unsupported(field: str, why: str) -> str:
@@ -436,8 +537,20 @@ def warn_rewritten(field: str, how: str) -> str:
     return f"rewritten; '{field}' {how}"
 
 
-def suffix_unsupported() -> str:
-    return "infill is not part of /api/generate here"
+def infill_unsupported() -> str:
+    return "this model has no tokens to fill in the middle of a text with"
+
+
+def not_with_suffix() -> str:
+    return "a request with a suffix fills in the middle of one text, and nothing else"
+
+
+def echo_unsupported() -> str:
+    return "the engine answers with the completion alone; put the prompt before it yourself"
+
+
+def best_of_unsupported() -> str:
+    return "the engine makes one candidate, so there is none to choose from"
 
 
 def context_unsupported() -> str:
@@ -456,12 +569,31 @@ def dimensions_unsupported() -> str:
     return "this model's vectors have one length"
 
 
+_EMBEDDING = {
+    "count": "{found} vectors for {wanted} inputs",
+    "empty": "an empty vector",
+    "number": "a vector with something that is not a finite number",
+    "order": "vectors with wrong numbers",
+    "json": "it is not JSON",
+    "base64": "it is not base64",
+}
+
+
+def embedding_flaw(what: str, found: int = 0, wanted: int = 0) -> str:
+    """Why an embedding is unusable; `what` is a key of the table above."""
+    return _EMBEDDING[what].format(found=found, wanted=wanted)
+
+
 def embedding_unusable(model: str, why: str) -> str:
     return f"the engine for '{model}' answered with an unusable embedding: {why}"
 
 
 def image_source_invalid() -> str:
     return "an image block needs a source with base64 data or a URL"
+
+
+def media_not_fetched() -> str:
+    return "addresses are not fetched here: send the data itself, as a data: URL with base64"
 
 
 def forced_tool_needs_name() -> str:
@@ -490,6 +622,26 @@ def input_cut(inputs: int, window: int) -> str:
     return (
         f"was cut to {window} tokens ({inputs} {'input' if inputs == 1 else 'inputs'} longer than the model's window)"
     )
+
+
+_SCHEMA = {
+    "object": "it is not an object",
+    "deep": "its parts are nested too deeply",
+    "dialect": "its $schema is not a text",
+}
+
+
+def schema_flaw(what: str) -> str:
+    """Why something is not a JSON Schema; `what` is a key of the table above."""
+    return _SCHEMA[what]
+
+
+def schema_flaw_at(place: str, why: str) -> str:
+    return f"{place}: {why}"
+
+
+def schema_wrong(field: str, why: str) -> str:
+    return f"'{field}' is not a JSON Schema: {why}"
 
 
 def schema_ref_endless(ref: str) -> str:
@@ -542,9 +694,28 @@ def daemon_not_running() -> str:
     return "no daemon is running for this data folder: start one with blazar serve"
 
 
+def nothing_to_stop() -> str:
+    return "no daemon is running for this data folder, so there is nothing to stop"
+
+
 def bind_conflict(host: str, port: int) -> str:
     return (
         f"{host}:{port} is taken by another program: stop it, or choose another port (--port, or port in config.toml)"
+    )
+
+
+def port_forbidden(host: str, port: int) -> str:
+    return f"{host}:{port} needs privileges that this user does not have: choose a port above 1023 (--port, or port in config.toml)"
+
+
+def host_not_ours(host: str) -> str:
+    return f"an address of this machine ('{host}' is not)"
+
+
+def open_to_others(host: str) -> str:
+    return (
+        f"listening on {host} without any API key: whoever reaches this machine may use it; add [[keys]] to the "
+        "configuration, or listen on 127.0.0.1"
     )
 
 
@@ -562,6 +733,14 @@ def home_missing(path: str) -> str:
 
 def config_unreadable(path: str, why: str) -> str:
     return f"{path} cannot be read: {why}"
+
+
+def config_absent(path: str) -> str:
+    return f"no configuration file at {path}: the defaults hold"
+
+
+def config_named_absent(path: str) -> str:
+    return f"there is no configuration file at {path}: name another with --config, or leave it out to run with the defaults"
 
 
 def config_unknown_key(path: str, line: int, key: str, near: Sequence[str]) -> str:
@@ -587,7 +766,7 @@ def config_set_twice(path: str, line: int, key: str, group: str) -> str:
 
 
 def config_more_problems(count: int) -> str:
-    return f" (and {count} more: blazar doctor lists them)"
+    return f" (and {count} more: blazar config validate lists them)"
 
 
 def setting_bad_value(source: str, key: str, why: str) -> str:
@@ -600,6 +779,22 @@ def config_environment(name: str) -> str:
 
 def config_command_line() -> str:
     return "command line"
+
+
+def keys_written(path: str, names: Sequence[str]) -> str:
+    return f"new keys of BLAZAR_KEYS were written to {path}: {_list(names)}"
+
+
+def keys_not_written(path: str, why: str) -> str:
+    return f"the keys of BLAZAR_KEYS hold until the daemon stops, but could not be written to {path}: {why}"
+
+
+def keys_inline() -> str:
+    return "its keys are one inline list, behind which nothing can be added; write them as [[keys]] tables"
+
+
+def config_read_only() -> str:
+    return "the file is read-only"
 
 
 def config_not_toml(why: str) -> str:
@@ -630,6 +825,10 @@ _WANTS = {
     "exclusive": "excludes {limit}: set one of the two",
     "name": "must be a model name",
     "environment": "must be letters, digits and _, not beginning with a digit",
+    "range": "must be two numbers with a dash between them, such as 0-7",
+    "ratios": "must be numbers with commas between them, such as 3,1",
+    "device": "must be the name of a device, without commas or spaces",
+    "tensor": "must be PATTERN=BUFFER, without commas",
 }
 
 
@@ -770,6 +969,14 @@ def doctor_engine_gone_remedy(tag: str) -> str:
     return f"put it back, or remove the build (blazar engine rm {tag}) and install it again"
 
 
+def doctor_engine_path_remedy() -> str:
+    return "set BLAZAR_ENGINE_PATH to a llama-server that runs here, or unset it"
+
+
+def doctor_engine_unversioned_remedy(tag: str) -> str:
+    return f"remove the build (blazar engine rm {tag}) and install it again"
+
+
 def doctor_engine_remedy() -> str:
     return "give Blazar an engine in one of these three ways, then run blazar engine list"
 
@@ -894,6 +1101,10 @@ def daemon_stopped(pid: int) -> str:
     return f"the daemon (pid {pid}) has stopped"
 
 
+def daemon_stopping() -> str:
+    return "stopping: answers under way have up to 30 s to finish"
+
+
 def daemon_stop_slow(pid: int, seconds: float) -> str:
     return f"the daemon (pid {pid}) was told to stop and still runs after {seconds:g} s; blazar logs shows what it waits for"
 
@@ -903,7 +1114,11 @@ def daemon_of_another(pid: int) -> str:
 
 
 def no_log(name: str, path: str) -> str:
-    return f"there is no log of {name} yet ({path})"
+    return f"'{name}' has not been loaded yet, so its engine has no log ({path})"
+
+
+def no_daemon_log(path: str) -> str:
+    return f"no daemon has run for this data folder yet, so there is no log ({path})"
 
 
 def nothing_catalogued() -> str:
@@ -912,6 +1127,10 @@ def nothing_catalogued() -> str:
 
 def nothing_loaded() -> str:
     return "no model is loaded: blazar load MODEL warms one, and any request loads its own"
+
+
+def warning(sentence: str) -> str:
+    return f"warning: {sentence}"
 
 
 def no_builds() -> str:
@@ -923,6 +1142,10 @@ def model_imported(name: str, size: int, linked: bool) -> str:
     return f"imported '{name}' ({size / 2**30:.2f} GiB, {how}): blazar run {name}"
 
 
+def model_there_already(name: str) -> str:
+    return f"'{name}' is this very file already, nothing was done: blazar run {name}"
+
+
 def model_removed(name: str) -> str:
     return f"removed '{name}'"
 
@@ -931,12 +1154,20 @@ def model_copied(source: str, target: str) -> str:
     return f"'{target}' is another name for '{source}' now"
 
 
+def model_loaded_already(name: str) -> str:
+    return f"'{name}' is loaded already"
+
+
 def model_loaded(name: str, seconds: float) -> str:
     return f"'{name}' is loaded" + (f" ({seconds:.1f} s)" if seconds > 0 else "")
 
 
 def models_evicted(keys: Sequence[str]) -> str:
     return f"evicted {_list(keys)}"
+
+
+def one_child_only(ref: str, model: str) -> str:
+    return f"'{ref}' names a replica or a vision child, and here a model runs as one child: load '{model}'"
 
 
 def nothing_to_evict(name: str) -> str:
@@ -978,8 +1209,21 @@ def no_prompt() -> str:
     return "the prompt is empty: give one after the model's name, or pipe one in"
 
 
-def setting_wrong(text: str) -> str:
-    return f"'{text[:60]}' is not a setting: write NAME VALUE, or NAME=VALUE on the command line"
+def json_needs_prompt() -> str:
+    return "--json gives one answer as JSON, so it needs a prompt: write one behind the model's name, or pipe one in"
+
+
+def set_option_wrong(text: str) -> str:
+    return f"--set '{text[:60]}' names no value: write --set NAME=VALUE, such as --set temperature=0"
+
+
+def set_command_wrong(text: str) -> str:
+    return f"'{text[:60]}' names no value: write /set parameter NAME VALUE, such as /set parameter temperature 0"
+
+
+def setting_unknown(name: str, near: Sequence[str], known: Sequence[str]) -> str:
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {_list(known)}"
+    return f"there is no sampling option '{name[:60]}'; {hint}"
 
 
 def prompt_awaited() -> str:

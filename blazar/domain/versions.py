@@ -25,8 +25,3 @@ def tag_key(tag: str) -> Rank:
 def newest_first(tags: Iterable[str]) -> list[str]:
     """Tags from newest to oldest."""
     return sorted(tags, key=tag_key, reverse=True)
-
-
-def is_newer(tag: str, than: str) -> bool:
-    """Whether `tag` is a later build."""
-    return tag_key(tag) > tag_key(than)

@@ -72,6 +72,11 @@ class MemoryWeightFiles(WeightFiles):
     def missing(self, files: tuple[str, ...]) -> str | None:
         return next((file for file in files if file not in self.content), None)
 
+    def same(self, files: tuple[str, ...], others: tuple[str, ...]) -> bool:
+        if gone := self.missing((*files, *others)):
+            raise NotFound(teaching.no_such_file(gone))
+        return [self.content[file] for file in files] == [self.content[other] for other in others]
+
     def _targets(self, name: str, files: tuple[str, ...]) -> tuple[str, ...]:
         stem, total = f"{self.folder}/{file_stem(name)}", len(files)
         if total == 1:

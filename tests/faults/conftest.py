@@ -38,24 +38,40 @@ def stub_daemon(tmp_path: Path) -> Iterator[StubDaemon]:
         daemon.__exit__(None, None, None)
 
 
-@pytest.fixture(scope="module")
-def cases(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Daemon]:
-    """One daemon for a whole module of cases. The module's CONFIG and SWITCHES are its.
+@pytest.fixture(scope="session")
+def case_daemons(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Daemon]]:
+    """A daemon per configuration, kept for the whole session: starting one costs more than most cases."""
+    made: dict[str, Daemon] = {}
 
-    Models: `m` and `other` (window 512), `small` (64), `third` (512), and the embedding model `e` (16).
+    def daemon_with(config: str) -> Daemon:
+        if config not in made:
+            made[config] = _case_daemon(tmp_path_factory.mktemp("cases"), config)
+        return made[config].start() if made[config].process is None else made[config]
+
+    yield daemon_with
+    for daemon in made.values():
+        daemon.__exit__(None, None, None)
+
+
+@pytest.fixture
+def cases(case_daemons: Callable[[str], Daemon], request: pytest.FixtureRequest) -> Daemon:
+    """The daemon of a module of cases; its CONFIG is the module's.
+
+    Models: `m`, `other` and `third` (window 512), `small` (64), `deaf` (ignores SIGTERM), and the embedding model `e` (16).
     """
-    folder = tmp_path_factory.mktemp("cases")
-    switches = {"record": str(folder / "record.jsonl")} | getattr(request.module, "SWITCHES", {})
-    engine = stub_server(folder / "bin", **switches)
-    config = f"spawn_mem_guard = false\n{getattr(request.module, 'CONFIG', '')}"
-    daemon = Daemon(folder, config, {"BLAZAR_ENGINE_PATH": str(engine)})
+    return case_daemons(getattr(request.module, "CONFIG", ""))
+
+
+def _case_daemon(folder: Path, config: str) -> Daemon:
+    engine = stub_server(folder / "bin", record=str(folder / "record.jsonl"))
+    daemon = Daemon(folder, f"spawn_mem_guard = false\n{config}", {"BLAZAR_ENGINE_PATH": str(engine)})
     extras: dict[str, dict[str, Any]] = {"m": {}, "other": {}, "third": {}, "small": {"llama.context_length": 64}}
+    extras["deaf"] = {"general.description": "STUB{ignore_term=1}"}
     extras["e"] = {"llama.context_length": 16, "llama.pooling_type": 1}
     for name, extra in extras.items():
         file = replace(tiny(extra=extra), noise=len(name)).save(folder / f"{name}.gguf")
         daemon.must("import", str(file), "--name", name)
-    with daemon:
-        yield daemon
+    return daemon
 
 
 @pytest.fixture

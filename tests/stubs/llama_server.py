@@ -374,7 +374,11 @@ class Door(asyncio.Protocol):
         stub.record("request", **facts, active=stub.active, headers=request["headers"], body=request["text"])
         stub.active += 1
         try:
-            await Answer(self, request).run()
+            answer = Answer(self, request)
+            try:
+                await answer.run()
+            except (LookupError, TypeError, ValueError, AttributeError) as error:  # as the real one: what is no request
+                await answer.fail(500, f"Failed to parse messages: {type(error).__name__}: {error}", "server_error")
             stub.record("answered", **facts)
         finally:
             stub.active -= 1
@@ -822,6 +826,7 @@ ROUTES = {
     "/detokenize": detokenize,
     "/apply-template": apply_template,
     "/v1/messages/count_tokens": count_tokens,
+    "/v1/chat/completions/input_tokens": count_tokens,
 } | dict.fromkeys(EMBEDDING, embed)
 
 

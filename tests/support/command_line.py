@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from blazar.adapters.cli.client import DaemonClient
 from blazar.adapters.cli.locate import Note, Target
-from blazar.domain.errors import EngineNotFound, ModelNotFound
+from blazar.adapters.hardware.processes import SystemProcesses
+from blazar.domain.errors import BadConfig, BlazarError, EngineNotFound, ModelNotFound
 from blazar.domain.kinds import EngineKind, Provenance, Weights
 from blazar.domain.records import Engine, Model
 
@@ -49,6 +50,8 @@ class StubDaemon:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
+        # A client that leaves with unread bytes resets the connection: for the stub that is no news.
+        self.server.handle_error = lambda *_: None  # type: ignore[method-assign]
         self.url = f"http://127.0.0.1:{self.server.server_port}"
         self._thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01})
         self._thread.start()
@@ -131,10 +134,11 @@ class FakeModels:
     def list(self) -> "list[Model]":
         return sorted(self.rows.values(), key=lambda row: row.name)
 
-    def add(self, path: str, name: str | None) -> Model:
+    def add(self, path: str, name: str | None) -> tuple[Model, bool]:
         row = model(name or Path(path).stem, files=(path,))
+        already = row.name in self.rows
         self.rows[row.name] = row
-        return row
+        return row, already
 
     def show(self, name: str, *, verbose: bool) -> dict[str, Any]:
         row = self._get(name)
@@ -157,6 +161,7 @@ class FakeEngines:
     """Builds in memory."""
 
     def __init__(self) -> None:
+        self.trouble = ""
         self.rows: dict[str, Engine] = {}
         self.installed: list[tuple[str, str | None, str | None]] = []
 
@@ -179,7 +184,10 @@ class FakeEngines:
 
 
 class FakeSettings:
-    """A configuration in memory."""
+    """A configuration in memory; with `problems` it cannot be read."""
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
 
     def get(self, key: str) -> tuple[Any, str]:
         return {"port": (11435, "11435"), "host": ("127.0.0.1", '"127.0.0.1"'), "unset": (None, "")}[key]
@@ -188,6 +196,8 @@ class FakeSettings:
         return [("host", '"127.0.0.1"', "default"), ("port", "1", "file line 2")]
 
     def plain(self) -> dict[str, Any]:
+        if self.problems:
+            raise BadConfig(self.problems)
         return {"host": "127.0.0.1", "port": 1}
 
     def defaults(self) -> str:
@@ -210,6 +220,7 @@ class FakeRoot:
         self.places = FakePlaces(base / "config.toml", base, base / "run")
         self.places.run.mkdir(exist_ok=True)
         self.program: Sequence[str] = ("false",)
+        self.processes = SystemProcesses()
         self.models = FakeModels()
         self.engines = FakeEngines()
         self.settings = FakeSettings()
@@ -218,6 +229,9 @@ class FakeRoot:
         self.note: Note | None = None
         self.serving: Callable[[argparse.Namespace], int] = lambda _: 0
         self.found: dict[str, Any] = {"sections": []}
+        self.remarked: dict[str, list[dict[str, Any]]] = {}
+        self.checked: list[str | None] = []
+        self.unstartable: BlazarError | None = None
         self.closed = 0
 
     def target(self) -> Target:
@@ -232,13 +246,21 @@ class FakeRoot:
     def diagnose(self) -> dict[str, Any]:
         return self.found
 
+    def remarks(self) -> dict[str, list[dict[str, Any]]]:
+        return self.remarked
+
+    def check_start(self, config: str | None) -> None:
+        self.checked.append(config)
+        if self.unstartable is not None:
+            raise self.unstartable
+
     def close(self) -> None:
         self.closed += 1
 
     def use(self, stub: StubDaemon, *, explicit: bool = False) -> None:
         """Talk to a stub, as the live daemon of this folder or as a named one."""
         self.url, self.explicit = stub.url, explicit
-        self.note = None if explicit else Note(stub.url, 1, 0)
+        self.note = None if explicit else Note(stub.url, 1, "0")
 
 
 class Said(NamedTuple):

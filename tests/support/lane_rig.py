@@ -9,6 +9,7 @@ from blazar.adapters.http.lane.core import Lane
 from blazar.adapters.http.lane.relay import Limits
 from blazar.adapters.http.lane.reply import LaneRequest, Reply
 from blazar.adapters.http.record import RequestRecord
+from blazar.adapters.http.schemas import JsonSchemas
 from blazar.application.ports.upstream import Headers
 from blazar.application.supervise.leasing import Ask, Lease, Leasing
 from blazar.application.supervise.views import InstanceView, Supervising
@@ -185,7 +186,7 @@ class Rig:
         self.upstream = FakeUpstream()
         self.leasing = FakeLeasing(self.upstream)
         self.supervising = FakeSupervising()
-        self.lane = Lane(self.leasing, self.supervising, self.clock, limits)
+        self.lane = Lane(self.leasing, self.supervising, self.clock, JsonSchemas(), limits)
         self.tasks: list[asyncio.Task[None]] = []
         self.records: list[RequestRecord] = []
 
@@ -196,9 +197,19 @@ class Rig:
         self.records.append(record)
         reply = MemoryReply()
         request = LaneRequest("POST", path, b"", headers or {}, raw, record)
-        self.tasks.append(asyncio.create_task(self.lane.serve(request, reply)))
+        task = asyncio.create_task(self.lane.serve(request, reply))
+        self.tasks.append(task)
+        before = self._asked_for
+        await self.clock.settle()
+        async with asyncio.timeout(20):  # a large body or a schema is looked at in a thread
+            while not task.done() and self._asked_for == before:
+                await asyncio.sleep(0)
         await self.clock.settle()
         return reply
+
+    @property
+    def _asked_for(self) -> int:
+        return len(self.leasing.asks) + len(self.leasing.leases)
 
     async def answer(self, data: bytes, status: int = 200) -> None:
         """Answer the newest exchange whole."""

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
+from blazar.application.config.model import Config, Override
 from blazar.application.ports.drivers import Driver, FlagProbe
 from blazar.application.supervise.launch_plan import LaunchPlanner
 from blazar.application.supervise.leasing import Ask
@@ -26,6 +27,7 @@ class PlainDriver(Driver):
 
     kind = EngineKind.LLAMACPP
     key_file_flag = "--api-key-file"
+    reserved = frozenset({"--host", "-m"})
     load_cap_secs = 180.0
     flags = (
         Flag("--model", "model_path", always),
@@ -35,7 +37,7 @@ class PlainDriver(Driver):
         Flag("--threads", "threads"),
         Flag("--embeddings", "embeddings", switch),
         Flag("--pooling", "pooling"),
-        Flag("--fancy", "fancy"),
+        Flag("--fancy", "swa_full", switch),
     )
 
 
@@ -49,16 +51,31 @@ class KnowsAll(FlagProbe):
         return self.known
 
 
+def a_config(settings: dict[str, dict[str, Any]]) -> Config:
+    """What a file would say: per-model keys as overrides of their model, all others for every model."""
+    everywhere: dict[str, Any] = {"default_ctx": 4096}
+    overrides: dict[str, dict[str, Any]] = {}
+    for model, said in settings.items():
+        overrides[model] = {key: value for key, value in said.items() if key in Override.model_fields}
+        everywhere |= {key: value for key, value in said.items() if key not in Override.model_fields}
+    return Config.model_validate({**everywhere, "model_overrides": overrides})
+
+
 def a_planner(census: FakeCensus, settings: dict[str, dict[str, Any]], **changes: Any) -> LaunchPlanner:
-    """A planner with one active llama.cpp build; `settings` are per-model overrides of a plain configuration."""
+    """A planner with one active llama.cpp build, on the configuration that `settings` make."""
     parts: dict[str, Any] = {
         "engines": MemoryEngineCatalog([an_engine()]),
         "drivers": {EngineKind.LLAMACPP: PlainDriver()},
         "probe": KnowsAll(),
         "hardware": census,
-        "settings_for": lambda name: {"default_ctx": 4096, **settings.get(name, {})},
+        "settings_for": a_config(settings).settings_for,
     }
     return LaunchPlanner(**{**parts, **changes})
+
+
+async def at_once(work: Callable[[], Any]) -> Any:
+    """In the place of a thread: the fake clock knows when tasks are done, of threads it knows nothing."""
+    return work()
 
 
 class World:
@@ -83,6 +100,7 @@ class World:
             meter=self.meter,
             events=self.events,
             limits=limits or Limits(),
+            blocking=at_once,
         )
 
     def ask(self, model: str = "a", **more: Any) -> "asyncio.Task[Any]":

@@ -2,12 +2,17 @@
 
 import json
 import sys
-from typing import Any, TextIO
+from math import inf
+from typing import TYPE_CHECKING, Any, TextIO
 
 from blazar.adapters.cli.client import DaemonClient
+from blazar.adapters.cli.exits import WrongUse
 from blazar.adapters.cli.render import Style, duration, facts, is_terminal, safe_text
 from blazar.domain import teaching
 from blazar.domain.errors import Fault, Malformed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _NANO = 1e9  # ollama's durations are in nanoseconds
 
@@ -94,15 +99,52 @@ def _seconds(nanoseconds: float) -> str:
     return f"{seconds:.2f}s" if seconds >= 1 else f"{seconds * 1000:.1f}ms"
 
 
-def setting(text: str) -> tuple[str, Any]:
-    """`NAME=VALUE` or `NAME VALUE`; the value is JSON where it reads as such, else text."""
-    name, mark, value = text.partition("=") if "=" in text else text.partition(" ")
-    if not mark or not name.strip() or not value.strip():
-        raise Malformed(teaching.setting_wrong(text))
+def option(text: str) -> tuple[str, Any]:
+    """`NAME=VALUE` of --set. Raises `WrongUse`."""
+    name, _, value = text.partition("=")
+    if not name.strip() or not value.strip():
+        raise WrongUse(teaching.set_option_wrong(text))
     try:
-        return name.strip(), json.loads(value)
+        return setting(name.strip(), value.strip())
+    except Malformed as wrong:
+        raise WrongUse(str(wrong), wrong.field) from wrong
+
+
+def setting(name: str, text: str) -> tuple[str, Any]:
+    """A sampling option and its value as the option's type has it; raises `Malformed` for others and for what does not fit.
+
+    The text is read as JSON where that fits (numbers, lists), else taken as it is (a stop word may be digits).
+    """
+    from difflib import get_close_matches
+
+    from blazar.domain.wire.ollama import OPTIONS  # costs more than the rest of a thin verb, and is rarely needed
+
+    fits: Callable[[Any], bool]
+    if name == "num_ctx":
+        fits, want = _is_window, "positive"
+    elif name in OPTIONS:
+        fits, want = OPTIONS[name].fits, OPTIONS[name].want
+    else:
+        known = sorted((*OPTIONS, "num_ctx"))
+        raise Malformed(teaching.setting_unknown(name, get_close_matches(name, known), known), name)
+    try:
+        value = json.loads(text, parse_constant=_no_number)
     except ValueError:
-        return name.strip(), value.strip()
+        value = text
+    if fits(value) and value not in (inf, -inf):
+        return name, value
+    if fits(text):
+        return name, text
+    raise Malformed(teaching.field_must(name, want), name)
+
+
+def _is_window(value: Any) -> bool:
+    return type(value) is int and value > 0
+
+
+def _no_number(text: str) -> float:
+    """NaN and Infinity are no JSON and would be no answer to anything."""
+    raise ValueError(text)
 
 
 def keep_alive(text: str) -> float | str:

@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 
 from blazar.adapters.cli.client import DaemonClient
 from blazar.adapters.cli.exits import FAILED, TAKEN, NotStarted
-from blazar.adapters.cli.locate import Note, read_note, start_time
+from blazar.adapters.cli.locate import Note, read_note
 from blazar.adapters.cli.root import Root
+from blazar.application.ports.processes import Processes
 from blazar.domain import teaching
 from blazar.domain.errors import BlazarError, Busy, Fault, Refusal, Unreachable
+from blazar.domain.tails import last_lines, tail
 
 START = 20.0
 """Seconds until a daemon must be ready; it listens within a second and only then reaps and opens its store (D2)."""
@@ -22,7 +24,11 @@ STOP = 60.0
 """Seconds a stop may take: 30 for requests in flight, then the stop ladder of the children (D4, D31)."""
 JOIN = 3.0
 """Seconds for which a failed start looks for another daemon of this folder, which may itself be starting (1.2 s)."""
+PATIENCE = 1.0
+"""Seconds of a stop after which its user is told what it waits for."""
 PAUSE = 0.05
+LAST_BYTES = 4096
+"""Of a log, in which its last line is looked for."""
 REPORT = "BLAZAR_REPORT_FD"
 """A pipe on which a daemon in the background says why it could not start: its stderr is /dev/null by then."""
 
@@ -108,7 +114,7 @@ def _await_ready(root: Root, process: Any, listen: Callable[[float], str], secon
             last = last_line(log)
             sentence = report or teaching.daemon_start_failed(code, last if last != old else "")
             raise NotStarted(sentence, code if 0 < code < 126 else FAILED)
-        note = read_note(root.places.run)
+        note = read_note(root.places.run, root.processes)
         if note is not None and note.pid == process.pid and is_ready(DaemonClient(note.url)):
             return note
     raise Busy(teaching.daemon_start_slow(seconds))
@@ -124,14 +130,12 @@ def is_ready(client: DaemonClient) -> bool:
 
 
 def last_line(path: Path) -> str:
-    """The last line of a log, from its last few kilobytes; empty when there is none."""
+    """The last line of a log that says something; empty when there is none."""
     try:
         with path.open("rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - 4096))
-            lines = file.read().decode("utf-8", "replace").split("\n")
+            return "".join(last_lines(tail(file, LAST_BYTES), 1))
     except OSError:
         return ""
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
 def reporting(serve: Callable[[], int], env: Mapping[str, str]) -> int:
@@ -185,53 +189,31 @@ def _start_or_join(root: Root, bind: Bind, seconds: float) -> DaemonClient:
         start_daemon(root, bind, seconds)
     except NotStarted as failed:
         end = time.monotonic() + JOIN
-        while failed.code != TAKEN or read_note(root.places.run) is None:
+        while failed.code != TAKEN or read_note(root.places.run, root.processes) is None:
             if failed.code != TAKEN or time.monotonic() >= end:
                 raise
             time.sleep(PAUSE)
     return root.client()
 
 
-def stop_daemon(note: Note, seconds: float = STOP) -> None:
-    """SIGTERM to that one process, and wait for its end; nothing happens when it is gone already."""
-    handle = _pidfd(note.pid)  # opened before the check: from here on the number cannot come to mean another process
+def stop_daemon(
+    processes: Processes, note: Note, seconds: float = STOP, waiting: Callable[[], None] = lambda: None
+) -> None:
+    """SIGTERM to that one process, and wait for its end; nothing happens when it is gone already.
+
+    `waiting` is called once when it has not ended soon, as while answers are under way.
+    """
     try:
-        if start_time(note.pid) not in (note.start_time, 0) and note.start_time:
+        if not processes.signal(note.pid, note.start, signal.SIGTERM):
             return
-        try:
-            if handle is None:
-                os.kill(note.pid, signal.SIGTERM)
-            else:
-                signal.pidfd_send_signal(handle, signal.SIGTERM)
-        except ProcessLookupError:
-            return
-        except PermissionError as refused:
-            raise Refusal(teaching.daemon_of_another(note.pid)) from refused
-        if not _ended(note, handle, seconds):
-            raise Busy(teaching.daemon_stop_slow(note.pid, seconds))
-    finally:
-        if handle is not None:
-            os.close(handle)
-
-
-def _pidfd(pid: int) -> int | None:
-    if sys.platform != "linux":
-        return None
-    try:
-        return os.pidfd_open(pid)
-    except OSError:
-        return None
-
-
-def _ended(note: Note, handle: int | None, seconds: float) -> bool:
-    if handle is not None:
-        return bool(select.select([handle], [], [], seconds)[0])
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if start_time(note.pid) is None:
-            return True
-        time.sleep(PAUSE)
-    return False
+    except PermissionError as refused:
+        raise Refusal(teaching.daemon_of_another(note.pid)) from refused
+    soon = min(PATIENCE, seconds)
+    if processes.ended_within(note.pid, note.start, soon):
+        return
+    waiting()
+    if not processes.ended_within(note.pid, note.start, seconds - soon):
+        raise Busy(teaching.daemon_stop_slow(note.pid, seconds))
 
 
 def started_with(pid: int) -> list[str]:

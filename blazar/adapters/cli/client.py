@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from blazar.domain import teaching
 from blazar.domain.errors import Fault, Malformed, Refusal, Unreachable
 
+UNAUTHORIZED = 401
 CONNECT = 5.0
 QUICK = 30.0
 """Seconds for answers that the daemon has at hand; loads, evictions and generations are waited for as long as they take."""
@@ -192,6 +193,8 @@ def _said(url: str, status: int, raw: bytes) -> Refusal | Fault:
         sentence = None
     if sentence is None:
         return Fault(teaching.daemon_not_ours(url))
+    if status == UNAUTHORIZED:
+        sentence += teaching.cli_key()  # the daemon speaks of headers, which nobody types here
     return DaemonRefused(sentence, status) if status < 500 else DaemonFailed(sentence, status)
 
 

@@ -4,11 +4,11 @@
 """
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from blazar.application.ports.processes import Processes
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
 
@@ -17,11 +17,11 @@ _LOOPBACK = ("localhost", "::1")
 
 
 class Note(NamedTuple):
-    """What `run/daemon.json` says; `start_time` is field 22 of /proc/PID/stat (0: unknown)."""
+    """What `run/daemon.json` says; `start` is when the process began, as `Processes.start_time` tells."""
 
     url: str
     pid: int
-    start_time: int
+    start: str
 
 
 class Target(NamedTuple):
@@ -32,51 +32,22 @@ class Target(NamedTuple):
     note: Note | None = None
 
 
-def start_time(pid: int) -> int | None:
-    """When a live process was started, in clock ticks after boot; None: no such process, or a zombie (D31).
-
-    0 where there is no /proc to ask and the process exists.
-    """
-    if not Path("/proc/self/stat").exists():
-        return 0 if _exists(pid) else None
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="latin-1").rpartition(")")[2].split()
-        return None if fields[0] in "ZX" else int(fields[19])  # 22 from the first; the name before may hold blanks
-    except (OSError, IndexError, ValueError):
-        return None
-
-
-def _exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except PermissionError:
-        return True
-    except OSError:
-        return False
-    return True
-
-
-def read_note(run_dir: Path) -> Note | None:
+def read_note(run_dir: Path, processes: Processes) -> Note | None:
     """The note of a daemon that lives. A stale one (its process is gone, or the pid is another's by now) is none."""
     try:
         said = json.loads((run_dir / "daemon.json").read_text(encoding="utf-8"))
-        note = Note(str(said["url"]), int(said["pid"]), int(said.get("start_time") or 0))
+        note = Note(str(said["url"]), int(said["pid"]), str(said["start_time"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-    if note.pid <= 0:
-        return None
-    started = start_time(note.pid)
-    if started is None or (started and note.start_time and started != note.start_time):
-        return None
-    return note
+    return note if note.pid > 0 and processes.is_same(note.pid, note.start) else None
 
 
-def find_target(option: str | None, env: Mapping[str, str], run_dir: Path) -> Target:
+def find_target(option: str | None, env: Mapping[str, str], run_dir: Path, processes: Processes) -> Target:
     """`--host`, BLAZAR_HOST, the note, the default address; the first that is there."""
     named = option or env.get("BLAZAR_HOST")
     if named:
         return Target(normal_url(named), explicit=True)
-    note = read_note(run_dir)
+    note = read_note(run_dir, processes)
     if note is not None:
         return Target(note.url, explicit=False, note=note)
     return Target(f"http://127.0.0.1:{DEFAULT_PORT}", explicit=False)
@@ -104,18 +75,23 @@ def normal_url(text: str) -> str:
 
 
 def api_key(env: Mapping[str, str], config_file: Path, url: str) -> str | None:
-    """BLAZAR_API_KEY, else the first key of the configuration file, preferably one without a scope.
+    """BLAZAR_API_KEY, else the first key of the configuration file or BLAZAR_KEYS, preferably one without a scope.
 
-    A key of the file goes to this machine only: `--host` of a stranger must not learn it.
+    Such a key goes to this machine only: `--host` of a stranger must not learn it.
     """
     if env.get("BLAZAR_API_KEY"):
         return env["BLAZAR_API_KEY"]
     from urllib.parse import urlsplit
 
     host = urlsplit(url).hostname or ""
-    if not (host in _LOOPBACK or host.startswith("127.")) or not config_file.is_file():
+    if not (host in _LOOPBACK or host.startswith("127.")):
         return None
     keys = _keys_in(config_file)
+    if env.get("BLAZAR_KEYS"):
+        from blazar.application.config.bootstrap import new_keys
+
+        # Those of the file come first: what the variable says differently about them does not hold.
+        keys += [{"key": key.secret} for key in new_keys(env["BLAZAR_KEYS"], keys)]
     keys.sort(key=lambda row: bool(row.get("models")))
     return next((str(row["key"]) for row in keys if row.get("key")), None)
 
@@ -128,7 +104,7 @@ def _keys_in(config_file: Path) -> list[dict[str, Any]]:
             return []
         import tomllib
 
-        rows = tomllib.loads(raw.decode("utf-8")).get("keys", [])
+        rows = tomllib.loads(raw.decode("utf-8-sig")).get("keys", [])
     except (OSError, ValueError):
         return []
     return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []

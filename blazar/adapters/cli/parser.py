@@ -8,11 +8,62 @@ import argparse
 from collections.abc import Collection, Sequence
 from typing import Any, NoReturn, Protocol
 
-_EPILOG = """\
-exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 the address or the data folder is taken,
-4 no daemon answers, 130 interrupted. environment: BLAZAR_HOST (daemon to talk to), BLAZAR_API_KEY,
-BLAZAR_ENGINE_PATH (a llama-server of your own), BLAZAR_DEBUG (show tracebacks), NO_COLOR,
-XDG_CONFIG_HOME, XDG_DATA_HOME.
+EXIT_CODES = (
+    ("0", "done"),
+    ("1", "refused or failed; the sentence on stderr says why"),
+    ("2", "wrong usage"),
+    ("3", "the address or the data folder is taken"),
+    ("4", "no daemon answers"),
+    ("130", "interrupted"),
+)
+ENVIRONMENT = (
+    ("BLAZAR_HOST", "the daemon to talk to, as --host"),
+    ("BLAZAR_API_KEY", "the key sent to it (default: [[keys]] of config.toml)"),
+    ("BLAZAR_ENGINE_PATH", "a llama-server of your own, used by the daemon"),
+    ("BLAZAR_DEBUG", "show tracebacks"),
+    ("NO_COLOR", "no colours"),
+    ("XDG_CONFIG_HOME", "holds blazar/config.toml (default: ~/.config)"),
+    ("XDG_DATA_HOME", "holds blazar/ with the catalog (default: ~/.local/share)"),
+)
+
+
+def _listed(title: str, rows: Sequence[tuple[str, str]]) -> str:
+    width = max(len(name) for name, _ in rows)
+    return "\n".join([f"{title}:", *(f"  {name.ljust(width)}  {text}" for name, text in rows)])
+
+
+CONFIG_EXAMPLES = """\
+examples:
+  blazar config path                       where the file is looked for
+  blazar config defaults > config.toml     a file to begin with
+  blazar config list                       every key, its value and who set it
+  blazar config get default_ctx            one value
+  blazar config validate                   what is wrong with the file, with line numbers
+
+  config.toml:
+    default_ctx = 8192
+    preload = ["smollm2-135m"]
+
+    [gateway]
+    port = 11434
+    allowed_hosts = ["workstation.lan"]
+
+    [[keys]]
+    name = "editor"
+    key = "plm_a-long-secret-of-your-own"
+
+    [model_overrides."smollm2-135m"]
+    ctx = 4096
+    extra_args = ["--temp", "0"]
+"""
+
+CONFIG_GET_EXAMPLES = """\
+examples:
+  blazar config get port                   a key
+  blazar config get gateway.port           the same, by its table
+  blazar config get model_overrides.NAME.ctx    what one model has instead
+  blazar config get engine_env.NAME        one variable for engines; its value is hidden
+  blazar config get keys --json            tables as JSON, secrets hidden
 """
 
 
@@ -72,6 +123,20 @@ class _Verb(Protocol):
     def add_argument(self, *names: str, **about: Any) -> Any: ...
 
 
+class _Lines(argparse.HelpFormatter):
+    """Wraps paragraphs and leaves tables as they are; argparse itself does both or neither."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if "\n" not in text:
+            return super()._fill_text(text, width, indent)
+        return "".join(indent + line for line in text.splitlines(keepends=True))
+
+
+def _epilog(text: str) -> dict[str, Any]:
+    """Examples below a help text; their lines must stay lines."""
+    return {"epilog": text, "formatter_class": _Lines} if text else {}
+
+
 class _Left:
     """Takes the options of a verb that is not built."""
 
@@ -94,7 +159,9 @@ class _Family:
     def _wants(self, *names: str) -> bool:
         return self._verbs is not None and (not self._only or any(name in self._only for name in names))
 
-    def add(self, name: str, text: str, *, aliases: Sequence[str] = (), action: str = "", host: bool = True) -> _Verb:
+    def add(
+        self, name: str, text: str, *, aliases: Sequence[str] = (), action: str = "", host: bool = True, more: str = ""
+    ) -> _Verb:
         if not self._wants(name, *aliases):
             return _Left()
         verb: Parser = self._verbs.add_parser(
@@ -103,16 +170,17 @@ class _Family:
             parents=[self._common, self._target] if host else [self._common],
             help=text,
             description=text[:1].upper() + text[1:] + ".",
+            **_epilog(more),
         )
         verb.set_defaults(action=action or name, local=not host)
         return verb
 
-    def group(self, name: str, text: str, metavar: str) -> "_Family":
+    def group(self, name: str, text: str, metavar: str, more: str = "") -> "_Family":
         """A verb with verbs of its own (`engine list`)."""
         if not self._wants(name):
             return _Family(None, ())
         about = text[:1].upper() + text[1:] + "."
-        parser = self._verbs.add_parser(name, parents=[self._common], help=text, description=about)
+        parser = self._verbs.add_parser(name, parents=[self._common], help=text, description=about, **_epilog(more))
         verbs = parser.add_subparsers(dest="subverb", metavar=metavar, required=True, parser_class=Parser)
         return _Family(verbs, self._only)
 
@@ -122,7 +190,7 @@ def build_parser(only: Collection[str] = ()) -> argparse.ArgumentParser:
     parser = Parser(
         prog="blazar",
         description="Local inference server: one gateway for OpenAI, ollama and Anthropic clients over unmodified engines.",
-        epilog=_EPILOG,
+        **_epilog(f"{_listed('exit codes', EXIT_CODES)}\n\n{_listed('environment', ENVIRONMENT)}\n"),
         parents=[_common(defaults=True), _target(defaults=True)],
     )
     parser.add_argument("-V", "--version", action="store_true", help="print the version and exit")
@@ -132,7 +200,9 @@ def build_parser(only: Collection[str] = ()) -> argparse.ArgumentParser:
     _add_models(verbs)
     _add_children(verbs)
     _add_engines(verbs.group("engine", "list, install, choose and remove engine builds", "list|install|use|rm"))
-    _add_config(verbs.group("config", "read the configuration", "get|list|defaults|path|validate"))
+    _add_config(
+        verbs.group("config", "read the configuration", "get|list|defaults|path|validate", more=CONFIG_EXAMPLES)
+    )
     _add_installation(verbs)
     return parser
 
@@ -198,7 +268,7 @@ def _add_daemon(verbs: _Family) -> None:
     serve = verbs.add("serve", "run the daemon: the gateway and its engines", aliases=["start"], host=False)
     _bind(serve)
     serve.add_argument("--detach", action="store_true", help="start it in the background and return when it is ready")
-    verbs.add("stop", "stop the daemon of this data folder; requests in flight are finished first", host=False)
+    verbs.add("stop", "stop the daemon of this data folder; answers under way have up to 30 s to finish", host=False)
     restart = verbs.add(
         "restart", "stop the daemon and start it in the background, with the options it was started with", host=False
     )
@@ -220,7 +290,7 @@ def _add_daemon(verbs: _Family) -> None:
 def _add_run(verbs: _Family) -> None:
     run = verbs.add("run", "chat with a model: one answer with a PROMPT or piped input, else a conversation")
     run.add_argument("model", metavar="MODEL", help="name of the model (blazar list)")
-    run.add_argument("prompt", nargs="*", metavar="PROMPT", help="the prompt; piped input is added to it")
+    run.add_argument("prompt", nargs="*", default=[], metavar="PROMPT", help="the prompt; piped input is added to it")
     run.add_argument("-i", "--interactive", action="store_true", help="hold a conversation even if the input is piped")
     run.add_argument("--system", metavar="TEXT", help="system prompt")
     run.add_argument(
@@ -233,7 +303,7 @@ def _add_run(verbs: _Family) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="a sampling option, such as temperature=0; repeatable",
+        help="a sampling option of the ollama API, such as temperature=0; repeatable",
     )
     run.add_argument(
         "--keep-alive", metavar="D", help="how long the model stays loaded afterwards: 10m, seconds, 0, -1"
@@ -267,7 +337,9 @@ def _add_children(verbs: _Family) -> None:
     load = verbs.add("load", "load a model now; starts the daemon if none answers")
     load.add_argument("model", metavar="MODEL")
     load.add_argument("--keep-alive", metavar="D", help="how long it stays without requests: 10m, seconds, -1 (stays)")
-    evict = verbs.add("evict", "stop the engine of a model; requests in flight are finished first", aliases=["unload"])
+    evict = verbs.add(
+        "evict", "stop the engine of a model; answers under way have up to 30 s to finish", aliases=["unload"]
+    )
     evict.add_argument("model", metavar="MODEL", help="MODEL, or one of its instances: MODEL#N, MODEL@vision")
     evict.add_argument("-f", "--force", action="store_true", help="do not wait for requests in flight")
     explain = verbs.add("explain", "say how a model would be served: engine and why, command line, fit; loads nothing")
@@ -300,6 +372,7 @@ def _add_config(verbs: _Family) -> None:
         "print the value of a key; gateway.port and model_overrides.NAME.ctx work too",
         action="config-get",
         host=False,
+        more=CONFIG_GET_EXAMPLES,
     )
     get.add_argument("key", metavar="KEY")
     verbs.add(
@@ -319,5 +392,7 @@ def _add_installation(verbs: _Family) -> None:
     completion = verbs.add("completion", "print a completion script for a shell", host=False)
     completion.add_argument("shell", choices=["bash", "zsh", "fish"], metavar="bash|zsh|fish")
     verbs.add("version", "print the version", host=False)
+    about = verbs.add("help", "print the help of a verb, or of all", host=False)
+    about.add_argument("words", nargs="*", default=[], metavar="VERB", help="a verb: blazar help engine install")
     for name in ("login", "signin", "logout"):
         verbs.add(name, "refused: there are no accounts", action="accounts", host=False)

@@ -3,10 +3,12 @@
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
 GIB = 2**30
+_WORD = 40
+"""Characters up to which several parts of a list share a line; paths do not."""
 
 
 class Column(NamedTuple):
@@ -37,31 +39,41 @@ def facts(rows: Sequence[tuple[str, str]], indent: str = "") -> str:
     return "\n".join(f"{indent}{name.ljust(width)}  {clean(value)}".rstrip() for name, value in rows)
 
 
-def outline(value: Mapping[str, Any]) -> str:
-    """A nested answer as `name  value` lines; what is empty is left out."""
-    return facts(_outlined(value, ""))
+def outline(value: Mapping[str, Any], commands: Collection[str] = ()) -> str:
+    """A nested answer as `name  value` lines, named as in JSON; what is empty is left out.
+
+    Lists whose key is in `commands` are command lines, shown ready to be pasted.
+    """
+    return facts(_outlined(value, "", commands))
 
 
-def _outlined(value: Mapping[str, Any], prefix: str) -> list[tuple[str, str]]:
+def _outlined(value: Mapping[str, Any], prefix: str, commands: Collection[str]) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     for key, item in value.items():
-        name = prefix + key.replace("_", " ")
         if isinstance(item, Mapping):
-            rows += _outlined(item, f"{name} ")
-        elif isinstance(item, list) and any(isinstance(part, Mapping) for part in item):
-            rows += [(name, "  ".join(_plain(v) for v in part.values())) for part in item if isinstance(part, Mapping)]
-        elif item not in (None, "", []):
-            rows.append((name, _plain(item)))
+            rows += _outlined(item, f"{prefix}{key} ", commands)
+        elif item not in (None, "", [], ()):
+            rows += [(prefix + key if at == 0 else "", line) for at, line in enumerate(_lines(item, key in commands))]
     return rows
+
+
+def _lines(item: Any, command: bool) -> list[str]:
+    """A value as lines: lists of words in one, lists of sentences and texts of several lines below one another."""
+    if not isinstance(item, list | tuple):
+        return _plain(item).expandtabs(4).rstrip().splitlines() or [""]
+    if command:
+        from shlex import join
+
+        return [join(map(str, item))]
+    parts = ["  ".join(map(_plain, part.values())) if isinstance(part, Mapping) else _plain(part) for part in item]
+    if any(" " in part or len(part) > _WORD for part in parts):
+        return [line for part in parts for line in part.splitlines() or [""]]
+    return [", ".join(parts)]
 
 
 def _plain(item: Any) -> str:
     if isinstance(item, bool):
         return "yes" if item else "no"
-    if isinstance(item, list):
-        from shlex import quote
-
-        return " ".join(quote(str(word)) for word in item)  # a command line, ready to be pasted
     return f"{item:.6g}" if isinstance(item, float) else str(item)
 
 
@@ -98,6 +110,11 @@ def duration(seconds: float) -> str:
 def ago(moment: float, now: float | None = None) -> str:
     """How long ago a Unix time was; a dash for never."""
     return f"{duration((time.time() if now is None else now) - moment)} ago" if moment > 0 else "-"
+
+
+def moment(unix: float) -> str:
+    """A Unix time as this machine's clock shows it; a dash for never."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(unix)) if unix > 0 else "-"
 
 
 def is_terminal(stream: TextIO | None) -> bool:

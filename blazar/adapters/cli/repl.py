@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from blazar.adapters.cli.answer import Printer, setting, timings
 from blazar.adapters.cli.render import facts
 from blazar.domain import teaching
-from blazar.domain.errors import BlazarError
+from blazar.domain.errors import BlazarError, Malformed
 
 QUOTES = '"""'
 
@@ -124,9 +124,8 @@ class Repl:
         word, _, rest = text.partition(" ")
         if word == "system":
             self.system = rest.strip()
-        elif word == "parameter" and rest:
-            name, value = setting(rest)
-            self.options[name] = value
+        elif word == "parameter" and rest.strip():
+            self._parameter(rest)
         elif word in ("think", "nothink"):
             self.extra["think"] = word == "think"
         elif word in ("verbose", "quiet"):
@@ -137,6 +136,15 @@ class Repl:
             self.extra.pop("format", None)
         else:
             self._write(teaching.repl_set_help())
+
+    def _parameter(self, text: str) -> None:
+        name, *rest = text.split(maxsplit=1)
+        value = rest[0] if rest else ""
+        if not rest:
+            name, _, value = name.partition("=")
+        if not name or not value.strip():
+            raise Malformed(teaching.set_command_wrong(text))
+        name, self.options[name] = setting(name, value.strip())
 
     def _show(self, _: str) -> None:
         rows = [("model", self.model), ("system", self.system or "-"), ("messages", str(len(self.messages)))]

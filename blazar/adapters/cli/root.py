@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from blazar.adapters.cli.client import DaemonClient
     from blazar.adapters.cli.locate import Target
+    from blazar.application.ports.processes import Processes
     from blazar.domain.records import Engine, Model
 
 Verb = Callable[[argparse.Namespace, "Root"], int]
@@ -33,8 +34,8 @@ class Models(Protocol):
         """All rows, by name."""
         ...
 
-    def add(self, path: str, name: str | None) -> "Model":
-        """Import a file or shard set."""
+    def add(self, path: str, name: str | None) -> "tuple[Model, bool]":
+        """Import a file or shard set; the row, and whether it was that very file already."""
         ...
 
     def show(self, name: str, *, verbose: bool) -> dict[str, Any]:
@@ -52,6 +53,9 @@ class Models(Protocol):
 
 class Engines(Protocol):
     """The builds of this data folder."""
+
+    trouble: str
+    """Why the last listing lacks the engine that BLAZAR_ENGINE_PATH names; empty where it does not."""
 
     def list(self) -> "list[Engine]":
         """Active first within a kind."""
@@ -103,6 +107,11 @@ class Root(Protocol):
         """The words that start this program once more."""
         ...
 
+    @property
+    def processes(self) -> "Processes":
+        """What runs on this machine: whether a daemon's note is still true, and how it is stopped."""
+        ...
+
     def target(self) -> "Target":
         """Which daemon is meant, looked up now."""
         ...
@@ -126,6 +135,14 @@ class Root(Protocol):
 
     def diagnose(self) -> dict[str, Any]:
         """What `doctor` finds without a daemon."""
+        ...
+
+    def remarks(self) -> dict[str, list[dict[str, Any]]]:
+        """Rows that `doctor` adds to a daemon's report, by section: about what was named here, by option or environment."""
+        ...
+
+    def check_start(self, config: str | None) -> None:
+        """Raise what would keep a daemon with this configuration file from starting."""
         ...
 
     def close(self) -> None:

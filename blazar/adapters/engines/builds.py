@@ -8,9 +8,9 @@ from collections.abc import Collection
 from io import BufferedReader
 from pathlib import Path
 
-from blazar.adapters.engines.processes import start_time
 from blazar.adapters.engines.unpacking import BadArchive, unpack
 from blazar.application.ports.engines import EngineBuilds
+from blazar.application.ports.processes import Processes
 from blazar.domain import teaching
 from blazar.domain.errors import Conflict, Malformed, NotFound
 
@@ -35,15 +35,17 @@ def tag_in(name: str) -> str | None:
 class ArchiveBuilds(EngineBuilds):
     """Release archives in `engines_dir`. `server` is the program to look for in one."""
 
-    def __init__(self, engines_dir: Path, server: str = "llama-server") -> None:
-        self._dir = engines_dir
+    def __init__(self, engines_dir: Path, processes: Processes, server: str = "llama-server") -> None:
+        self._dir, self._processes = engines_dir, processes
         self._servers = (server, server + ".exe")
         self._pid = os.getpid()
 
     def unpack(self, archive: str, tag: str | None, sha256: str) -> tuple[str, str]:
         path = Path(archive)
-        if not path.is_file():
+        if not path.exists():
             raise NotFound(teaching.no_such_file(archive))
+        if not path.is_file():
+            raise Malformed(teaching.bad_archive(archive, teaching.no_plain_file()), "file")
         if not sha256:
             raise Malformed(teaching.sha256_needed(archive), "sha256")
         if tag is not None and (not is_tag(tag) or _TAKEN.fullmatch(tag)):
@@ -111,7 +113,7 @@ class ArchiveBuilds(EngineBuilds):
             if left is None:
                 continue
             owner = int(left[2])
-            if owner != self._pid and start_time(owner):
+            if owner != self._pid and self._processes.start_time(owner):
                 continue  # another process may still be at it; our own pid is a predecessor's, as in a container
             kind, tag = left[1], left[3]
             if kind == "aside" and tag in known and not (self._dir / tag).exists():

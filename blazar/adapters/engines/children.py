@@ -8,42 +8,38 @@ import asyncio
 import json
 import os
 import shutil
-import signal
 import socket
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from blazar.adapters.engines import tether
 from blazar.adapters.engines.environment import engine_env
 from blazar.adapters.engines.exits import when_ended
-from blazar.adapters.engines.processes import bytes_read, is_same, resident_bytes, signal_same, start_time
 from blazar.adapters.engines.runfiles import PidRecord, RunFiles, pid_records
 from blazar.adapters.engines.spec import EngineSpec
+from blazar.adapters.engines.usage import bytes_read, resident_bytes
 from blazar.application.ports.children import Child, Children, LaunchPlan, Orphan
 from blazar.application.ports.clock import Clock, Timer
 from blazar.application.ports.entropy import Entropy
+from blazar.application.ports.processes import Processes
 from blazar.application.ports.upstream import ChildCall, Upstream
 from blazar.domain import teaching
 from blazar.domain.errors import Fault, SpawnFailed
+from blazar.domain.instance.machine import LADDER, LOST_AFTER
 from blazar.domain.kinds import EngineKind
 
 LOOPBACK = "127.0.0.1"
 SECRET_BYTES = 16
 LOG_CHECK_SECS = 60.0
+READY_SECS = 2.0
+"""Bounds one question of the ready poll."""
+GONE_CHECK_SECS = 0.02
+"""Between two looks whether an orphan has ended: it is not our child, so nobody tells us."""
 
 Connect = Callable[[int, str, str], Upstream]
 """(port, key, model) -> the child's door."""
-
-
-class Patience(NamedTuple):
-    """Seconds. `ready` bounds one question of the ready poll; the rest is the ladder for orphans (D31)."""
-
-    ready: float = 2.0
-    first_term: float = 10.0
-    second_term: float = 2.0
-    kill: float = 5.0
 
 
 def free_port() -> int:
@@ -85,7 +81,9 @@ class SubprocessChild(Child):
         self._process = process = self._owner.start(self.argv, self.plan, self._spec, self._files)
         self.pid = process.pid
         try:
-            self._files.write_pid(PidRecord(self.pid, start_time(self.pid), self.plan.tag, self.plan.key))
+            self._files.write_pid(
+                PidRecord(self.pid, self._owner.processes.start_time(self.pid), self.plan.tag, self.plan.key)
+            )
         except OSError:  # a full disk: a child that no pidfile names could be lost
             process.kill()
             process.wait()
@@ -129,11 +127,11 @@ class SubprocessChild(Child):
         if self._ended.done():
             return False
         try:
-            health = await self.upstream.fetch(ChildCall(b"GET", self._spec.health), self._owner.patience.ready)
+            health = await self.upstream.fetch(ChildCall(b"GET", self._spec.health), READY_SECS)
             if health.status != 200:
                 return False
             # Another program may sit on this port by now (case G17): it must accept our key and serve our alias.
-            models = await self.upstream.fetch(ChildCall(b"GET", self._spec.models), self._owner.patience.ready)
+            models = await self.upstream.fetch(ChildCall(b"GET", self._spec.models), READY_SECS)
         except Fault:
             return False
         if models.status != 200 or not _serves(models.body, self.plan.model):
@@ -182,10 +180,10 @@ class SubprocessChildren(Children):
         connect: Connect,
         specs: Mapping[EngineKind, EngineSpec],
         *,
-        patience: Patience = Patience(),  # noqa: B008 - immutable
+        processes: Processes,
     ) -> None:
         self.run_dir, self.clock, self.entropy, self.connect = run_dir, clock, entropy, connect
-        self.patience = patience
+        self.processes = processes
         self._specs = specs
         self._live: set[SubprocessChild] = set()
         self._pipe: tuple[int, int] | None = None
@@ -249,7 +247,7 @@ class SubprocessChildren(Children):
         ours = {child.pid for child in self._live}
         found = []
         for record in pid_records(self.run_dir):
-            if is_same(record.pid, record.start):
+            if self.processes.is_same(record.pid, record.start):
                 if record.pid not in ours:
                     found.append(Orphan(record.key, record.pid, record.tag))
             else:
@@ -260,24 +258,19 @@ class SubprocessChildren(Children):
         record = next((r for r in pid_records(self.run_dir) if r.pid == orphan.pid and r.key == orphan.key), None)
         if record is None:
             return
-        wait = self.patience
-        ladder = (
-            (signal.SIGTERM, wait.first_term),
-            (signal.SIGTERM, wait.second_term),
-            (tether.SIGKILL, wait.kill),
-        )
-        for number, seconds in ladder:
-            signal_same(record.pid, record.start, number)
-            if await self._gone(record, seconds):
+        began = self.clock.now()
+        for rung, until in zip(LADDER, (*(rung.at for rung in LADDER[1:]), LOST_AFTER), strict=True):
+            with suppress(PermissionError):  # another user's by now: it is looked at until the end, and left alone
+                self.processes.signal(record.pid, record.start, rung.number)
+            if await self._gone(record, began + until):
                 RunFiles(self.run_dir, record.key).remove(record.pid, "")
                 return
 
-    async def _gone(self, record: PidRecord, seconds: float) -> bool:
-        end = self.clock.now() + seconds
-        while is_same(record.pid, record.start):
+    async def _gone(self, record: PidRecord, end: float) -> bool:
+        while self.processes.is_same(record.pid, record.start):
             if self.clock.now() >= end:
                 return False
-            await self.clock.sleep(0.02)
+            await self.clock.sleep(GONE_CHECK_SECS)
         return True
 
     def close(self) -> None:

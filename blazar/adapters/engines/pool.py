@@ -91,12 +91,17 @@ class ChildPool(Upstream):
 
     async def _connect(self, flight: Flight) -> None:
         loop = asyncio.get_running_loop()
+        connection = Connection(self)
         try:
             # Both loops set TCP_NODELAY on TCP sockets they connect.
             if self._uds is not None:
-                _, connection = await loop.create_unix_connection(lambda: Connection(self), self._uds)
+                await loop.create_unix_connection(lambda: connection, self._uds)
             else:
-                _, connection = await loop.create_connection(lambda: Connection(self), self._host, self._port)
+                await loop.create_connection(lambda: connection, self._host, self._port)
+        except asyncio.CancelledError:
+            # uvloop closes the socket then, but does not tell the protocol: `aclose` would wait for it for ever.
+            self.on_lost(connection)
+            raise
         except OSError:
             flight.fail(Refused(teaching.child_unreachable(self.model)))
             return

@@ -5,7 +5,7 @@ Runs the program with `--help` or `--version` and nothing else; never loads a mo
 
 import re
 import subprocess
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from blazar.adapters.engines.environment import engine_env
@@ -23,7 +23,8 @@ _INDENT = 8  # deeper lines describe the flag above
 _FLAG = re.compile(r"--?[A-Za-z][A-Za-z0-9_.-]*")
 _NEXT = re.compile(r"\s*,\s*(?=--?[A-Za-z])")
 _GONE = "argument has been removed"  # llama-server lists retired flags only to refuse them
-_VERSION = re.compile(r"version:\s*(.+)")
+# A line of its own, as llama-server and the embedded one print it: `ls --version` names a version, too.
+_VERSION = re.compile(r"^version:[ \t]*(\S.*)", re.MULTILINE)
 
 Words = tuple[str, ...]
 
@@ -46,10 +47,14 @@ def flags_in(text: str) -> frozenset[str]:
 
 
 class HelpProbe(FlagProbe, EngineTrial):
-    """Runs builds to hear their flags and versions. `scrubbed` are prefixes of variables that they must not inherit."""
+    """Runs builds to hear their flags and versions, in the environment that their children will have.
 
-    def __init__(self, scrubbed: Words = ()) -> None:
-        self._scrubbed = scrubbed
+    `scrubbed` are prefixes of variables that they must not inherit, `extra` is what configuration adds (`engine_env`): a
+    build that needs a library path to run at all would otherwise be refused, or asked in vain.
+    """
+
+    def __init__(self, scrubbed: Words = (), extra: Mapping[str, str] | None = None) -> None:
+        self._scrubbed, self._extra = scrubbed, dict(extra or {})
         self._known: dict[tuple[Words, int, int], frozenset[str]] = {}
 
     def known_flags(self, engine: Engine) -> Collection[str]:
@@ -81,7 +86,9 @@ class HelpProbe(FlagProbe, EngineTrial):
             why = said[-1] if said else teaching.ended_with(done.returncode)
             raise Malformed(teaching.engine_did_not_run(words[0], why), "engine")
         match = _VERSION.search(done.stdout)
-        return match[1].strip() if match else ""
+        if match is None:
+            raise Malformed(teaching.engine_is_none(words[0]), "engine")
+        return match[1].strip()
 
     def _output(self, words: Words) -> str:
         try:
@@ -92,7 +99,7 @@ class HelpProbe(FlagProbe, EngineTrial):
     def _run(self, words: Words) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             words,
-            env=engine_env(self._scrubbed),
+            env=engine_env(self._scrubbed, self._extra.items()),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,  # --version speaks on stderr

@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from blazar.domain.names import file_stem
+from blazar.domain.tails import last_lines, tail
 
 TAIL_BYTES = 64 * 1024
 """How much of a log's end is read for its last lines."""
 
 LOG_CAP = 32 * 2**20
 """Bytes after which a running child's log is cut down to its tail: engines talk about every request."""
-
-LONGEST_LINE = 400
-"""Of a line that goes into an error message."""
 
 
 class PidRecord(NamedTuple):
@@ -86,16 +84,13 @@ class RunFiles:
         """The end of the log as text."""
         try:
             with self.log.open("rb") as file:
-                file.seek(0, os.SEEK_END)
-                file.seek(max(0, file.tell() - TAIL_BYTES))
-                return file.read().decode("utf-8", "replace")
+                return tail(file, TAIL_BYTES)
         except OSError:
             return ""
 
     def last_lines(self, count: int) -> list[str]:
         """The newest lines that say something, oldest first, each cut to a length that fits an error message."""
-        lines = [line.strip()[:LONGEST_LINE] for line in self.tail().splitlines()]
-        return [line for line in lines if line][-count:] if count > 0 else []
+        return last_lines(self.tail(), count)
 
     def trim_log(self) -> int:
         """Cut a log that has grown too large; its tail becomes the old log. Bytes cut away."""

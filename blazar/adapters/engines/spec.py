@@ -15,7 +15,7 @@ class EngineSpec:
     `server` is the program's file name inside an archive. `health` answers 200 once the model is loaded, `models` lists the
     served alias. The endpoint flags are spelled here because only the process adapter knows port and key file.
     `port_taken` is what it prints when its port is in use; `scrubbed` are prefixes of inherited variables that would
-    change its settings behind our back (D30).
+    change its settings behind our back (D30); `reserved` are flags that a person may not add.
     """
 
     kind: EngineKind
@@ -29,4 +29,5 @@ class EngineSpec:
     key_file_flag: str = "--api-key-file"
     port_taken: str = ""
     scrubbed: tuple[str, ...] = ()
+    reserved: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()

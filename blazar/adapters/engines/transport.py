@@ -1,4 +1,4 @@
-"""The pool as an httpx transport, for probes, cold paths and tests.
+"""The pool as an httpx transport: the door for tests and for cold paths that want a client. Nothing in the daemon loads it yet.
 
 Use it as `AsyncClient(transport=ChildTransport(pool), base_url="http://child", trust_env=False, timeout=None)`; a timeout given to a
 request bounds each wait for the child. Must not be used on the hot path: httpx objects alone cost more than a whole request there.

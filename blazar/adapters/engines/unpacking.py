@@ -67,7 +67,10 @@ def _inside(name: str) -> tuple[str, ...]:
 
 class _Tar:
     def __init__(self, file: IO[bytes]) -> None:
-        self._tar = tarfile.open(fileobj=file, mode="r:*")  # noqa: SIM115 - closed by unpack
+        try:
+            self._tar = tarfile.open(fileobj=file, mode="r:*")  # noqa: SIM115 - closed by unpack
+        except tarfile.ReadError as error:  # a paragraph on what each compression had against it
+            raise BadArchive(teaching.not_an_archive()) from error
 
     def members(self) -> Iterator[Member]:
         for info in self._tar:
@@ -172,7 +175,10 @@ class _Unpacking:
         target = path.parent / name
         if not plain or "\0" in name or not target.is_file() or target.is_symlink():
             raise BadArchive(teaching.archive_member(member.name, FAR_LINK))
-        path.symlink_to(member.link)
+        try:
+            path.symlink_to(member.link)
+        except FileExistsError:  # a later member made a folder of its name
+            raise BadArchive(teaching.archive_member(member.name, TWICE)) from None
 
 
 def unpack(file: IO[bytes], folder: Path) -> None:

@@ -54,7 +54,7 @@ class DaemonNote:
     def __init__(self, run_dir: Path) -> None:
         self._path = run_dir / "daemon.json"
 
-    def write(self, url: str, pid: int, start_time: int) -> None:
+    def write(self, url: str, pid: int, start_time: str) -> None:
         """Replace it in one step; a reader sees the old note or the new one."""
         text = json.dumps({"url": url, "pid": pid, "start_time": start_time})
         temporary = self._path.with_suffix(".tmp")

@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from blazar.domain import teaching
+from blazar.domain.errors import BadConfig
 
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """The configuration file and the data folder with its parts."""
+    """The configuration file and the data folder with its parts. `named`: the user said which file, so it has to be there."""
 
     config_file: Path
     data: Path
+    named: bool = False
 
     @property
     def database(self) -> Path:
@@ -35,6 +37,11 @@ class Folders:
     def log(self) -> Path:
         return self.data / "log"
 
+    def check_config(self) -> None:
+        """Raise `BadConfig` for a file that was named and is not there: defaults in its place would go unnoticed."""
+        if self.named and not self.config_file.exists():
+            raise BadConfig([teaching.config_named_absent(str(self.config_file))])
+
     def ensure(self) -> "Folders":
         """Create what is missing; `run` holds secrets and is for the owner alone."""
         for folder in (self.data, self.models, self.engines, self.log):
@@ -53,4 +60,4 @@ def folders_from(env: Mapping[str, str], config: str | None = None) -> Folders:
     config_root = Path(config_home) if config_home else base / ".config"
     data_root = Path(data_home) if data_home else base / ".local" / "share"
     file = Path(config) if config else config_root / "blazar" / "config.toml"
-    return Folders(file.absolute(), (data_root / "blazar").absolute())
+    return Folders(file.absolute(), (data_root / "blazar").absolute(), named=bool(config))

@@ -18,7 +18,8 @@ def _memberships(root: Path, controller: str) -> Iterator[tuple[str, str]]:
             yield "unified", path  # version 2 beside version 1
         elif controller in names.split(","):
             yield controller, path
-            yield names, path  # co-mounted controllers share a folder: cpu,cpuacct
+            if names != controller:
+                yield names, path  # co-mounted controllers share a folder: cpu,cpuacct
 
 
 def folders(root: Path, controller: str) -> Iterator[Path]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from quart import Blueprint, Quart, Response, request
+from quart import Blueprint, Quart, Response, has_request_context, request, websocket
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound, RequestEntityTooLarge
 
 from blazar.adapters.http.errors import Problem, dialect_for, problem
@@ -40,7 +40,8 @@ async def _refused(error: Exception) -> Response:
 async def _http_error(error: Exception) -> Response:
     """Quart's own refusals, in our words."""
     assert isinstance(error, HTTPException)
-    method, path = request.method, request.path
+    asked = _asked()
+    method, path = asked.method, asked.path
     if isinstance(error, NotFound | MethodNotAllowed):
         # The table knows the hot paths too, which Quart has never heard of.
         allowed = methods_at(path)
@@ -55,8 +56,13 @@ async def _http_error(error: Exception) -> Response:
     return _response(problem(errors.Refusal(sentence), *_context(), status=error.code or 400))
 
 
+def _asked() -> Any:
+    """What is being answered: a request, or the handshake of a WebSocket that no route takes."""
+    return request if has_request_context() else websocket
+
+
 def _context() -> tuple[Dialect, str | None]:
-    scope: Any = request.scope  # Quart's type knows no keys but the specification's
+    scope: Any = _asked().scope  # Quart's type knows no keys but the specification's
     record = scope.get(RECORD)
     return dialect_for(scope), record.trace if record is not None else None
 

@@ -2,44 +2,34 @@
 
 import json
 import math
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from quart import Response, request
 
+from blazar.adapters.http.lane.codec import body_object
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
 # What a wrong field should have been, by pydantic's own error type: our sentence, not the library's.
-_WANTS = {
-    "string_type": "text",
-    "bool_type": "true or false",
-    "int_type": "a whole number",
-    "list_type": "a list",
-    "dict_type": "an object",
-    "string_too_short": "text that is not empty",
+_MUST: Final = {
+    "string_type": "string",
+    "bool_type": "boolean",
+    "int_type": "integer",
+    "list_type": "list",
+    "dict_type": "object",
 }
+# Fields that say the same on every route, whatever is wrong with them.
+_ALWAYS: Final = dict.fromkeys(("model", "name", "source", "destination"), "model") | {"keep_alive": "duration"}
 
 
 async def read_object() -> dict[str, Any]:
     """The request's body, which must be one JSON object, whatever its content type says."""
     raw = await request.get_data(cache=False)
     assert isinstance(raw, bytes)
-    if not raw.strip():
-        raise Malformed(teaching.body_not_json("it is empty"))
-    try:
-        body = json.loads(raw.decode("utf-8-sig"))  # json alone would guess UTF-16 and UTF-32 too
-    except UnicodeDecodeError:
-        raise Malformed(teaching.body_not_json("it is not UTF-8 text")) from None
-    except RecursionError:
-        raise Malformed(teaching.body_not_json("it is nested too deeply")) from None
-    except ValueError as error:
-        raise Malformed(teaching.body_not_json(str(error))) from None
-    if not isinstance(body, dict):
-        raise Malformed(teaching.body_not_object())
-    return body
+    return body_object(raw)
 
 
 async def read(shape: type[Shape]) -> Shape:
@@ -49,10 +39,10 @@ async def read(shape: type[Shape]) -> Shape:
         return shape.model_validate(given, strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
+        field = str(first["loc"][0])  # shapes are flat; what follows are the branches of a union
         if first["type"] == "missing":
             raise Malformed(teaching.field_missing(field), field) from None
-        raise Malformed(teaching.field_wrong(field, _WANTS.get(first["type"], first["msg"])), field) from None
+        raise Malformed(teaching.field_must(field, _ALWAYS.get(field) or _MUST[first["type"]]), field) from None
 
 
 def reply(data: Any, status: int = 200) -> Response:

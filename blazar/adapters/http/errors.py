@@ -49,6 +49,7 @@ _OLLAMA_NAMES: Final = frozenset(
     ]
 )
 JSON: Final = (b"content-type", b"application/json")
+_LATER: Final = frozenset({429, 503})
 
 
 class Problem(NamedTuple):
@@ -89,11 +90,14 @@ def problem(
 ) -> Problem:
     """`error` in `dialect`: status (of the error, unless given), headers and body."""
     status = status or status_of(error)
-    field = error.field if isinstance(error, errors.Malformed) else None
+    field = error.field if isinstance(error, errors.Malformed | errors.EngineSaid) else None
     shown = envelope(dialect, status, str(error), field, trace)
     headers = [JSON]
     if isinstance(error, errors.Busy):
         headers.append((b"retry-after", str(max(1, ceil(error.retry_after))).encode()))
+    elif isinstance(error, errors.EngineSaid) and status in _LATER:
+        # A child that says "not now" without saying when is asked again soon: it answers in an instant.
+        headers.append((b"retry-after", error.retry_after.encode() or b"1"))
     if isinstance(error, errors.Unauthorized):
         headers.append((b"www-authenticate", b"Bearer"))
         if dialect in (Dialect.OPENAI, Dialect.NATIVE):

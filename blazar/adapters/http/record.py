@@ -16,6 +16,7 @@ class RequestRecord:
         "key",
         "model",
         "prompt_tokens",
+        "queue_depth",
         "queue_seconds",
         "started",
         "status",
@@ -28,6 +29,7 @@ class RequestRecord:
         self.started = started
         self.first_byte = 0.0
         self.queue_seconds = 0.0
+        self.queue_depth = 0
         self.key = ""
         self.model = ""
         self.dialect = ""
@@ -35,6 +37,10 @@ class RequestRecord:
         self.stream = False
         self.prompt_tokens = 0
         self.completion_tokens = 0
+
+    def note_depth(self, waiting: int) -> None:
+        """How many waited for the model when this request came."""
+        self.queue_depth = waiting
 
 
 def record_of(scope: Any) -> RequestRecord:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from blazar.application.ports.schemas import Schemas
+from blazar.domain import teaching
 
 _LONGEST = 300
 """Characters of a reason: the library quotes the offending value, which may be the whole schema."""
@@ -18,13 +19,15 @@ class JsonSchemas(Schemas):
         if isinstance(schema, bool):  # "anything" and "nothing" are schemas
             return None
         if not isinstance(schema, dict):
-            return "it is not an object"
+            return teaching.schema_flaw("object")
+        if not isinstance(schema.get("$schema", ""), str):
+            return teaching.schema_flaw("dialect")
         try:
             validator_for(schema, default=Draft202012Validator).check_schema(schema)
         except SchemaError as error:
             place = "/".join(str(part) for part in error.path)
             why = error.message if len(error.message) <= _LONGEST else f"{error.message[:_LONGEST]}…"
-            return f"{place}: {why}" if place else why
+            return teaching.schema_flaw_at(place, why) if place else why
         except RecursionError:
-            return "it is nested too deeply"
+            return teaching.schema_flaw("deep")
         return None

@@ -5,7 +5,7 @@ Bounded and never in the way: a disk that is slow or full costs lines, which are
 
 import asyncio
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -14,6 +14,7 @@ from blazar.adapters.telemetry.lines import stamp
 from blazar.adapters.telemetry.rotation import GrowingFile
 from blazar.application.ports.clock import Clock
 from blazar.application.ports.telemetry import Served
+from blazar.domain.names import LONGEST_NAME
 
 ROTATE_AT = 16 * 2**20
 """Bytes of one generation of the file (setup document, `audit_log`)."""
@@ -33,7 +34,7 @@ GENERATION: Final = frozenset(
 """The paths whose requests are generation requests."""
 
 
-class AuditLine(NamedTuple):
+class AuditLine(msgspec.Struct, frozen=True, gc=False):
     """The fields of one line, in their order."""
 
     ts: str
@@ -56,7 +57,7 @@ def audit_line(at: float, served: Served) -> AuditLine:
         key=served.key,
         method=served.method,
         path=_text(served.path.partition("?")[0]),
-        model=_text(served.model),
+        model=_text(served.model[:LONGEST_NAME]),  # no model has a longer name, so nothing that exists is cut
         status=served.status,
         ms=round(served.seconds * 1000, 1),
         priority=served.priority,
@@ -87,8 +88,8 @@ class AuditLog:
         self._flusher.start()
 
     def on_served(self, served: Served) -> None:
-        """Hand one request over; other requests than generations are nobody's business."""
-        if served.path.partition("?")[0] in GENERATION:
+        """Hand one request over; other requests than generations are nobody's business, nor are methods that only ask."""
+        if served.method == "POST" and served.path.partition("?")[0] in GENERATION:
             self._flusher.put((self._wall(), served))
 
     async def aclose(self) -> None:
@@ -99,5 +100,5 @@ class AuditLog:
     def _write(self, batch: list[tuple[float, Served]]) -> None:
         self._file.rotate_if_full()
         encode = msgspec.json.encode
-        rows = [encode(audit_line(at, served)._asdict()) for at, served in batch]
+        rows = [encode(audit_line(at, served)) for at, served in batch]
         self._file.append(b"\n".join(rows) + b"\n")

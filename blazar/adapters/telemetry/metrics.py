@@ -13,7 +13,6 @@ from blazar.application.ports.telemetry import Meter, Served
 from blazar.application.supervise.views import InstanceView
 from blazar.domain.instance.machine import GONE, State
 
-CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 MODELS_CAP: Final = 100
 OTHER: Final = "other"
 

@@ -25,3 +25,5 @@ class GatewayKeys(Keys):
     """Seconds an engine may take before it begins to answer; a buffered answer begins when it is complete. 0 waits forever."""
     model_load_timeout_secs: Annotated[float, Field(gt=0)] | None = None
     """Seconds a model may take to load, for every engine kind; unset: 180 for prebuilt engines, 600 for those that compile first."""
+    server_timeout_secs: Annotated[int, Field(ge=1)] | None = None
+    """Seconds after which an engine gives up on a silent connection of ours; unset: 3600."""

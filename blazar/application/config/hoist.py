@@ -85,8 +85,9 @@ def _hoist_group(group: str, table: Mapping[str, Any], result: Hoisted, file: tu
 
 
 def _unknown(name: str, value: object, path: str, line: int) -> Problem:
-    hint = nearest(name, Config.model_fields)
+    tables = (*TABLES, "chat_template_kwargs", "engine_env")
+    # Who writes a table means a table: a similar key would only mislead.
+    hint = nearest(name, tables if isinstance(value, dict) else Config.model_fields)
     if isinstance(value, dict) and not hint:
-        groups = sorted((*GROUPS, *TABLES, "engine_env"))
-        return Problem(line, teaching.config_unknown_group(path, line, name, groups))
+        return Problem(line, teaching.config_unknown_group(path, line, name, sorted((*GROUPS, *tables))))
     return Problem(line, teaching.config_unknown_key(path, line, name, hint))

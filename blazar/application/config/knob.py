@@ -1,9 +1,13 @@
 """What a configuration key may say about itself beside its type, and the base that every group shares."""
 
+import re
 from typing import Annotated, ClassVar, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Strict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Strict
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError
+
+from blazar.domain import teaching
 
 
 class Knob(NamedTuple):
@@ -15,6 +19,18 @@ class Knob(NamedTuple):
 
 Words = Annotated[tuple[str, ...], Strict(strict=False)]
 """A TOML list of texts. Only the container is lenient (TOML knows no tuple); its items stay strict."""
+
+
+def shaped(pattern: str, wants: str) -> AfterValidator:
+    """A text that matches as a whole, or is empty; `wants` names the sentence that says how it is written."""
+    form = re.compile(pattern)
+
+    def check(text: str) -> str:
+        if text and not form.fullmatch(text):
+            raise PydanticCustomError("blazar", "{why}", {"why": teaching.config_wants(wants)})
+        return text
+
+    return AfterValidator(check)
 
 
 class Keys(BaseModel):

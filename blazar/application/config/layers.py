@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
+from blazar.application.config import bootstrap
 from blazar.application.config.hoist import Problem, hoist, nearest
 from blazar.application.config.knob import knob_of
 from blazar.application.config.locate import Lines
@@ -21,7 +22,6 @@ from blazar.application.config.tables import ApiKey
 from blazar.domain import teaching
 from blazar.domain.errors import BadConfig
 
-KEYS_VARIABLE = "BLAZAR_KEYS"
 _WHOLE = re.compile(r"[+-]?\d+")
 
 
@@ -107,8 +107,10 @@ def _from_env(env: Mapping[str, str], values: Mapping[str, Any]) -> Iterator[tup
                 text = understood(text)
             if text:
                 yield key, Origin("environment", name), _typed(field, text)
-    if (text := env.get(KEYS_VARIABLE, "").strip()) and (added := _keys(text, values.get("keys", []))):
-        yield "keys", Origin("environment", KEYS_VARIABLE), [*values.get("keys", []), *added]
+    there = values.get("keys", [])
+    if added := bootstrap.new_keys(env.get(bootstrap.VARIABLE, ""), there):
+        rows = [{"name": key.name, "key": key.secret} for key in added]
+        yield "keys", Origin("environment", bootstrap.VARIABLE), [*there, *rows]
 
 
 def _typed(field: FieldInfo, text: str) -> Any:
@@ -118,17 +120,3 @@ def _typed(field: FieldInfo, text: str) -> Any:
     if isinstance(field.default, int) and _WHOLE.fullmatch(text):
         return int(text)
     return text
-
-
-def _keys(text: str, there: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """`name:secret` or just `secret`, separated by commas or white space; what the file has already is left alone."""
-    names, secrets = {key["name"] for key in there}, {key["key"] for key in there}
-    added: list[dict[str, Any]] = []
-    for number, word in enumerate(re.split(r"[,\s]+", text.strip(", \t\n")), 1):
-        name, mark, secret = word.partition(":")
-        name, secret = (name, secret) if mark else (f"env-{number}", word)
-        if name not in names and secret not in secrets:
-            added.append({"name": name, "key": secret})
-            names.add(name)
-            secrets.add(secret)
-    return added

@@ -10,9 +10,11 @@ from blazar.application.config.children import MemoryKeys, ProcessKeys, SlotKeys
 from blazar.application.config.gateway import GatewayKeys
 from blazar.application.config.knob import Keys, knob_of
 from blazar.application.config.observability import ObservabilityKeys
+from blazar.application.config.placement import PlacementKeys
 from blazar.application.config.reasoning import ReasoningKeys
 from blazar.application.config.resources import ResourceKeys
 from blazar.application.config.tables import OverrideOnly, TableKeys
+from blazar.application.config.yarn import YarnKeys
 from blazar.domain import teaching
 from blazar.domain.errors import BadName
 from blazar.domain.names import check_name
@@ -23,7 +25,9 @@ SECTIONS: tuple[type[Keys], ...] = (
     MemoryKeys,
     SlotKeys,
     ProcessKeys,
+    PlacementKeys,
     ReasoningKeys,
+    YarnKeys,
     ObservabilityKeys,
     TableKeys,
 )
@@ -39,7 +43,7 @@ def _derived() -> dict[str, Any]:
     for section in SECTIONS:
         for name, field in section.model_fields.items():
             if knob_of(field).per_model:
-                annotation = Annotated.__class_getitem__((field.annotation, *field.metadata))  # type: ignore[attr-defined]
+                annotation: Any = Annotated[field.annotation, *field.metadata]
                 fields[name] = (annotation | None, Field(default=None, description=field.description))
     return fields
 
@@ -63,7 +67,9 @@ class Config(
     MemoryKeys,
     SlotKeys,
     ProcessKeys,
+    PlacementKeys,
     ReasoningKeys,
+    YarnKeys,
     ObservabilityKeys,
     TableKeys,
 ):
@@ -75,15 +81,22 @@ class Config(
     model_overrides: dict[Annotated[str, AfterValidator(_known_name)], Override] = {}  # noqa: RUF012 - pydantic copies a default
     """Replacements for single models, one `[model_overrides.NAME]` table each."""
 
+    @property
+    def wanted_at_start(self) -> tuple[str, ...]:
+        """Models to load when the daemon starts, each once."""
+        return tuple(dict.fromkeys((*self.preload, *(self.models_autoload or ()))))
+
     def settings_for(self, model: str) -> dict[str, Any]:
-        """What holds for `model` (a row's name): every key but the daemon's own, and the override-only ones by their names."""
+        """What holds for `model` (a row's name): every key but the daemon's own, and the override-only ones by their names.
+
+        `ctx` is None unless somebody chose a window: `default_ctx` is what is used then, and no promise.
+        """
         override = self.model_overrides.get(model, Override())
         settings = {name: getattr(self, name) for name in type(self).model_fields if name not in DAEMON_KEYS}
         for name in type(override).model_fields:
             said = getattr(override, name)
             if said is not None or name not in settings:
                 settings[name] = said
-        settings["ctx"] = override.ctx or self.default_ctx
         settings["cache_type_k"], settings["cache_type_v"] = _cache_types(settings)
         return settings
 
@@ -94,11 +107,8 @@ TABLES = frozenset({"keys", "model_overrides"})
 # A flag table reads settings by name, and an engine has a `cors_origins` too: the daemon's must never reach a child.
 DAEMON_KEYS = (
     TABLES
-    | {"host", "port", "cors_origins", "allowed_hosts", "preload", "max_loaded_models"}
-    | {
-        "log_level",
-        "audit_log",
-    }
+    | {"host", "port", "cors_origins", "allowed_hosts", "preload", "models_autoload", "max_loaded_models"}
+    | {"log_level", "audit_log"}
 )
 """Keys that say nothing about one model."""
 

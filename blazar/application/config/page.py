@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from blazar.application.config import bootstrap
 from blazar.application.config.knob import Keys, knob_of
-from blazar.application.config.layers import KEYS_VARIABLE
 from blazar.application.config.model import SECTIONS, Config, Override
 from blazar.application.config.render import toml_value
 from blazar.application.config.tables import ApiKey
@@ -36,8 +36,9 @@ _KEYS = f"""\
 ## API keys
 
 As soon as one `[[keys]]` table stands in the file, every request needs a key (`Authorization: Bearer …` or `x-api-key`); `/health` and
-`/healthz` never do. `{KEYS_VARIABLE}` adds keys while the daemon runs: `name:secret`, or just the secret, separated by commas or white space.
-A name that the file has already is left as the file says.
+`/healthz` never do. `{bootstrap.VARIABLE}` brings keys along: `name:secret`, or just the secret, separated by commas or white space. When the
+daemon starts, those whose name and secret are not in the file yet are appended to it (the file as it was stays beside it, with the time and
+`.bak` behind its name); where the file cannot be written they hold until the daemon stops. A name that the file has already is left as it says.
 
 ```toml
 [[keys]]

@@ -13,7 +13,11 @@ class ReasoningKeys(Keys):
     title: ClassVar[str] = "Reasoning"
     group: ClassVar[str] = "reasoning"
 
+    reasoning: Annotated[Literal["", "on", "off", "auto"], Knob(per_model=True)] = ""
+    """Whether models think before they answer; auto: as their template says."""
     reasoning_format: Literal["", "none", "deepseek", "deepseek-legacy"] = ""
     """How thinking is told from the answer: left in the text, moved to reasoning_content, or both."""
     reasoning_budget: Annotated[int, Field(ge=-1), Knob(per_model=True)] = -1
     """Most tokens of thinking; -1: no limit, 0: none."""
+    reasoning_budget_message: str = ""
+    """What a model is made to think when its budget is spent."""

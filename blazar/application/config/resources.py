@@ -1,6 +1,6 @@
 """Keys of what models may take: context, how many, how long idle, memory."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -21,3 +21,8 @@ class ResourceKeys(Keys):
     """Seconds without a request after which a model is unloaded; a request's keep_alive replaces it. 0: never."""
     spawn_mem_guard: bool = True
     """Refuse to load a model when less than half its size plus 512 MiB of memory is available."""
+    # The cap is applied where the machine is known, when a command line is compiled: without it a machine was swapped to death.
+    cache_ram_mb: Annotated[int, Field(ge=0)] = 8192
+    """Most MiB of main memory that an engine keeps prompts in to continue them later, never more than 30 % of the machine's; 0: none."""
+    numa: Literal["", "distribute", "isolate"] = ""
+    """On machines with several memory nodes: spread the work over all of them, or stay on the one where it began."""

@@ -48,7 +48,7 @@ class OverrideOnly(Keys):
     engine: str = ""
     """Engine build (a tag) or kind that serves this model, whatever is active."""
     extra_args: Words = ()
-    """Words added to the engine's command line as they are; the engine lets the last one win."""
+    """Words added to the engine's command line in this order; the engine must know each flag, and its last one wins."""
     embeddings: bool | None = None
     """Serve it as an embedding model (mean pooling), or not, whatever its metadata says."""
     chat_template: str | None = None

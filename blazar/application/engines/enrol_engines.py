@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from blazar.application.ports.clock import Clock
 from blazar.application.ports.engines import EngineCatalog, EngineFinder, EngineTrial, FoundEngine
-from blazar.domain.errors import BlazarError
+from blazar.domain import teaching
+from blazar.domain.errors import Malformed, Refusal
 from blazar.domain.kinds import EngineKind, Provenance
 from blazar.domain.records import Engine
 
@@ -21,36 +22,43 @@ class EnrolEngines:
     trial: EngineTrial
     clock: Clock
 
-    def __call__(self, *, prune: bool = True) -> list[str]:
-        """Sentences about what cannot be used.
+    def __call__(self, *, prune: bool = True) -> Refusal | None:
+        """Why the engine that the user named cannot be used; None when it can, or none was named.
 
+        A caller that would serve must refuse then: falling back to another engine would hide a mistyped path.
         `prune=False` only adds: a shell without BLAZAR_ENGINE_PATH must not take that engine from a daemon that has it.
         """
-        notes: list[str] = []
-        found = {**self._embedded(), **self._local(notes)}
+        found, trouble = self._embedded(), None
+        try:
+            found |= self._local()
+        except Refusal as refused:
+            trouble = refused
         before = {row.tag: row for row in self.engines.list_engines()}
         for tag, row in found.items():
             self._enrol(row, before.get(tag))
-        if prune:  # after adding, so that an active row that goes hands over to one that stays
+        if prune and trouble is None:  # after adding, so that an active row that goes hands over to one that stays
             for tag, row in before.items():
                 if row.provenance in (Provenance.LOCAL, Provenance.EMBEDDED) and tag not in found:
                     self.engines.remove_engine(tag)
-        return notes
+        return trouble
+
+    def check(self) -> None:
+        """Raise what `__call__` would return; no row is touched."""
+        self._local()
 
     def _embedded(self) -> dict[str, Engine]:
         found = self.finder.find_embedded()
         return {} if found is None else self._row(EMBEDDED + found.version, Provenance.EMBEDDED, found)
 
-    def _local(self, notes: list[str]) -> dict[str, Engine]:
-        try:
-            found = self.finder.find_local()
-            if found is None:
-                return {}
-            tried = found._replace(version=self.trial.try_out(found.command))
-        except BlazarError as error:
-            notes.append(str(error))
+    def _local(self) -> dict[str, Engine]:
+        found = self.finder.find_local()
+        if found is None:
             return {}
-        return self._row(LOCAL, Provenance.LOCAL, tried)
+        try:
+            version = self.trial.try_out(found.command)
+        except Refusal as refused:
+            raise Malformed(teaching.engine_path_refused(str(refused)), "BLAZAR_ENGINE_PATH") from refused
+        return self._row(LOCAL, Provenance.LOCAL, found._replace(version=version))
 
     def _row(self, tag: str, provenance: Provenance, found: FoundEngine) -> dict[str, Engine]:
         kind, now = EngineKind.LLAMACPP, self.clock.wall()

@@ -39,6 +39,8 @@ class RemoveEngine:
         with ExitStack() as undo:
             if aside:  # whatever goes wrong, a row must never point at a folder that is gone
                 undo.callback(self.builds.restore, tag)
+            # A daemon may have started a child since; from here on it can start no other, for the program is gone.
+            self._check_unused(tag)
             self.engines.remove_engine(tag)
             undo.pop_all()
         if aside:
@@ -53,11 +55,14 @@ class RemoveEngine:
     def _check(self, row: Engine) -> None:
         if row.provenance in STAYS:
             raise Conflict(teaching.engine_is_not_removable(row.tag, STAYS[row.provenance]()))
-        models = self.in_use(row.tag)
-        if models:
-            raise Conflict(teaching.engine_in_use(row.tag, models))
-        for orphan in self.children.orphans():
-            if orphan.tag == row.tag:
-                raise Conflict(teaching.engine_orphaned(row.tag, orphan.pid))
+        self._check_unused(row.tag)
         if not any(other.kind is row.kind for other in self.engines.list_engines() if other.tag != row.tag):
             raise Conflict(teaching.last_engine(row.tag, row.kind))
+
+    def _check_unused(self, tag: str) -> None:
+        models = self.in_use(tag)
+        if models:
+            raise Conflict(teaching.engine_in_use(tag, models))
+        for orphan in self.children.orphans():
+            if orphan.tag == tag:
+                raise Conflict(teaching.engine_orphaned(tag, orphan.pid))

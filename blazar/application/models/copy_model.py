@@ -25,7 +25,10 @@ class CopyModel:
         check_name(target)
         model = get_model(self.catalog, source, self.weights)
         if self.catalog.find_model(target) is not None:
-            raise Conflict(teaching.name_taken(target))
+            raise Conflict(teaching.copy_target_taken(target))
         files, owned = self.weights.link(target, model.files) if model.owned else (model.files, False)
         alias = replace(model, name=target, files=files, owned=owned, imported_at=self.clock.wall())
-        return enrol(self.catalog, self.weights, alias)
+        try:
+            return enrol(self.catalog, self.weights, alias)
+        except Conflict as lost:  # to a process that took the name in between
+            raise Conflict(teaching.copy_target_taken(target)) from lost

@@ -16,9 +16,9 @@ def enrol(catalog: ModelCatalog, weights: WeightFiles, model: Model) -> Model:
             catalog.add_model(model)
         except Conflict:
             winner = catalog.find_model(model.name)
-            if winner is None or winner.digest != model.digest:
+            if winner is None or winner.digest != model.digest or not weights.same(winner.files, model.files):
                 raise
-            return winner  # another process imported the same model at the same time
+            return winner  # another process imported the same file at the same time
         undo.pop_all()
     return model
 

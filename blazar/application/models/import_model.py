@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import NamedTuple
 
 from blazar.application.models.enrol import enrol
 from blazar.application.ports.catalog import ModelCatalog
@@ -13,15 +14,25 @@ from blazar.domain.names import check_name, name_from_file
 from blazar.domain.records import Model
 
 
+class Imported(NamedTuple):
+    """`already`: the very same file was there under this name, and nothing was done."""
+
+    model: Model
+    already: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class ImportModel:
-    """Inspect, hardlink (or refer to, D36), add the row. The same model under the same name twice is one import."""
+    """Inspect, hardlink (or refer to, D36), add the row. The same file under the same name twice is one import.
+
+    Equal fingerprints only say that two files may be the same; a name is answered with the row that has it when they are.
+    """
 
     catalog: ModelCatalog
     weights: WeightFiles
     clock: Clock
 
-    def __call__(self, path: str, name: str | None = None) -> Model:
+    def __call__(self, path: str, name: str | None = None) -> Imported:
         if name is not None:
             check_name(name)  # before a header is read: a wrong name is told at once
         facts = self.weights.inspect(path)
@@ -31,10 +42,14 @@ class ImportModel:
             if present.digest != facts.digest:
                 raise Conflict(teaching.name_taken(name))
             if not self.weights.missing(present.files):
-                return present
+                if not self.weights.same(present.files, facts.files):
+                    raise Conflict(teaching.name_taken(name))
+                return Imported(present, already=True)
             self._forget(present)
         files, owned = self.weights.link(name, facts.files)
-        return enrol(self.catalog, self.weights, self._model(name, facts, files, owned=owned))
+        model = self._model(name, facts, files, owned=owned)
+        row = enrol(self.catalog, self.weights, model)
+        return Imported(row, already=row is not model)
 
     def _forget(self, broken: Model) -> None:
         """A row whose files went away is replaced by the same model found elsewhere."""

@@ -1,5 +1,6 @@
 """Taking a model out of the catalog, and its links off the disk."""
 
+import asyncio
 from dataclasses import dataclass
 
 from blazar.application.models.find import get_model
@@ -25,10 +26,14 @@ class RemoveModel:
         model = get_model(self.catalog, name)
         if self.supervising is not None:
             await self.supervising.evict(model.name, force=force, cause="removed")
+        # Another process may hold the catalog for seconds; the daemon's loop must not wait for it.
+        await asyncio.to_thread(self._delete, model)
+        return model
+
+    def _delete(self, model: Model) -> None:
         if model.owned:
             self.weights.unlink(self._ours_alone(model))
         self.catalog.remove_model(model.name)
-        return model
 
     def _ours_alone(self, model: Model) -> tuple[str, ...]:
         """Without files that another row refers to: a copy does where a further hardlink was impossible (EMLINK)."""

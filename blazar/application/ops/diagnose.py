@@ -4,7 +4,7 @@ A part that cannot be asked is a row that says so, never the end of the report. 
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -39,7 +39,10 @@ class Row(NamedTuple):
 
 
 class Installation(NamedTuple):
-    """What the report is about. `problems` are the configuration's, `overridden` the names under [model_overrides]."""
+    """What the report is about. `problems` are the configuration's, `overridden` the names under [model_overrides].
+
+    `config_found` is whether there is a file; `engine_trouble` says why the engine of BLAZAR_ENGINE_PATH cannot be used.
+    """
 
     version: str
     data: str
@@ -47,6 +50,8 @@ class Installation(NamedTuple):
     url: str = ""
     problems: tuple[str, ...] = ()
     overridden: tuple[str, ...] = ()
+    config_found: bool = True
+    engine_trouble: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +92,8 @@ class Diagnose:
         yield Row("memory", WARN if low else OK, told, teaching.doctor_memory_low() if low else "")
         yield Row("processor", OK, teaching.doctor_cores(machine.cores))
         yield disk
-        path = self.installation.config_file
-        for problem in self.installation.problems:
-            yield Row("configuration", FAIL, problem, teaching.doctor_config_remedy(path))
-        if not self.installation.problems:
-            yield Row("configuration", OK, teaching.doctor_config(path))
+        about = self.installation
+        yield from config_rows("configuration", about.config_file, about.problems, found=about.config_found)
 
     def _disk(self) -> Row:
         path = self.installation.data
@@ -107,12 +109,17 @@ class Diagnose:
 
     def _engines(self) -> Iterator[Row]:
         engines = self.engines.list_engines()
+        if self.installation.engine_trouble:
+            yield engine_path_row(self.installation.engine_trouble)
         if not engines:
             yield Row("engines", FAIL, teaching.no_engine(EngineKind.LLAMACPP, ()), teaching.doctor_engine_remedy())
         for engine in engines:
             if self._is_gone(engine):
                 told = teaching.doctor_engine_gone(engine.tag, engine.server_path)
                 yield Row(engine.tag, FAIL, told, teaching.doctor_engine_gone_remedy(engine.tag))
+            elif not engine.version.strip():
+                remedy = teaching.doctor_engine_unversioned_remedy(engine.tag)
+                yield Row(engine.tag, WARN, teaching.engine_unversioned(engine.tag), remedy)
             else:
                 told = teaching.doctor_engine(engine.kind, engine.version, engine.provenance, engine.active)
                 yield Row(engine.tag, OK, told)
@@ -143,6 +150,17 @@ class Diagnose:
         yield from (_child_row(view) for view in views)
         if not views:
             yield Row("children", OK, teaching.doctor_no_children())
+
+
+def config_rows(check: str, path: str, problems: Iterable[str], *, found: bool) -> Iterator[Row]:
+    """One row for each problem of a configuration file, or one that says that it is in order."""
+    bad = [Row(check, FAIL, problem, teaching.doctor_config_remedy(path)) for problem in problems]
+    yield from bad or [Row(check, OK, teaching.doctor_config(path) if found else teaching.config_absent(path))]
+
+
+def engine_path_row(trouble: str) -> Row:
+    """The engine that the user named cannot be used."""
+    return Row("BLAZAR_ENGINE_PATH", FAIL, trouble, teaching.doctor_engine_path_remedy())
 
 
 def _guarded(name: str, rows: Callable[[], Iterator[Row]]) -> list[Row]:

@@ -23,6 +23,11 @@ class Driver(Protocol):
         ...
 
     @property
+    def reserved(self) -> Collection[str]:
+        """Flags that nobody may add to its command line, in every spelling."""
+        ...
+
+    @property
     def load_cap_secs(self) -> float:
         """Absolute bound of a load unless `model_load_timeout_secs` says otherwise (D34)."""
         ...

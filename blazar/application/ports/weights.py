@@ -43,3 +43,10 @@ class WeightFiles(Protocol):
     def missing(self, files: tuple[str, ...]) -> str | None:
         """The first of these files that is gone."""
         ...
+
+    def same(self, files: tuple[str, ...], others: tuple[str, ...]) -> bool:
+        """Whether two lists name the same files in the same order: links of one file, or equal byte for byte.
+
+        Reads both sides whole where they are no links of one another. Raises `NotFound` or `BadModelFile` when one cannot be read.
+        """
+        ...

@@ -75,6 +75,8 @@ class Instance:
         """A slot of a child that serves, whatever it takes."""
         if ask.num_ctx:
             self._widen(ask.num_ctx)
+        if ask.tell_depth is not None:
+            ask.tell_depth(self.front.line.waiting)
         return await self.front.acquire(ask.wait)
 
     async def evict(self, message: Evict) -> bool:
@@ -108,9 +110,14 @@ class Instance:
 
     def _widen(self, num_ctx: int) -> None:
         """Remember a larger window; a smaller one never costs a load (case B8)."""
-        launch = self.tenure.launch if self.tenure is not None else None
+        tenure = self.tenure
+        launch = tenure.launch if tenure is not None else None
         have = launch.plan.ctx if launch is not None else 0
-        if self._window.widen(num_ctx, self.model.ctx_train, have) and launch is not None:
+        if not self._window.widen(num_ctx, self.model.ctx_train, have) or tenure is None:
+            return
+        if launch is None:
+            tenure.wish = self._window.ctx  # it is being planned: a second load is spared
+        else:
             self.front.close()  # at once, else the very request that asks would still get the small window
             self.post(Reshape())
 

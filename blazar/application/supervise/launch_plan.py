@@ -1,10 +1,12 @@
 """Model, engine and settings to one LaunchPlan: what the child will be told. Starts nothing and keeps nothing.
 
-Resolves what configuration leaves open (window, slots, threads, cache types, embeddings) into the flat mapping that the
-engine's flag table reads; everything else is passed through as configured, and the table ignores what it does not know.
+Resolves what configuration leaves open (window, slots, threads, embeddings) into the flat mapping that the engine's flag
+table reads; everything else is passed through as configured. Settings are read by index, so that a key which configuration
+does not declare is an error at once and not an option without effect.
 """
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,14 +17,18 @@ from blazar.application.ports.hardware import HardwareCensus
 from blazar.application.supervise.surroundings import Launch
 from blazar.domain import teaching
 from blazar.domain.argv import compile_argv
+from blazar.domain.errors import Malformed
 from blazar.domain.kinds import EngineKind, Task
-from blazar.domain.records import Machine, Model
+from blazar.domain.records import Engine, Machine, Model
 from blazar.domain.routing import Rejected, Route, lane_for, rejections
 
 LONGEST_EMBED_BATCH = 8192
 """An embedding model reads its whole input in one micro-batch and answers 500 beyond it, so that must be its window."""
 CACHE_RAM_SHARE = 0.3
 """Of the machine's memory. An unclamped budget was measured to swap-kill a machine (contract): keep the cap."""
+SUPPLIED = frozenset({"model_path", "alias", "ctx_size", "pooling"})
+"""Settings that flag tables may name beside the configuration's: only the planner knows them."""
+_NUMBER = re.compile(r"-[\d.]")
 
 
 class Window(NamedTuple):
@@ -35,32 +41,39 @@ class Window(NamedTuple):
 
 def window_for(settings: Mapping[str, Any], trained: int, slots: int, wish: int = 0) -> Window:
     """The configured window or a larger wish, never beyond what the model was trained for (0: unknown)."""
-    asked = max(int(settings.get("ctx") or settings["default_ctx"]), wish)
+    asked = max(settings["ctx"] or settings["default_ctx"], wish)
     ctx = min(asked, trained) if trained > 0 else asked
     # The default is no promise: only a window that somebody chose is worth a note when it shrinks.
-    chosen = bool(settings.get("ctx")) or asked == wish
-    notes = (teaching.ctx_clamped(asked, trained),) if ctx < asked and chosen else ()
-    per_slot = int(settings.get("kv_unified_per_slot") or 0)
-    pool = max(ctx, per_slot * slots) if per_slot else ctx
-    return Window(ctx, pool if unified(settings, slots) else ctx * slots, notes)
+    chosen = max(settings["ctx"] or 0, wish)
+    notes = (teaching.ctx_clamped(chosen, trained),) if chosen > ctx else ()
+    return Window(ctx, ctx if unified(settings, slots) else ctx * slots, notes)
 
 
 def unified(settings: Mapping[str, Any], slots: int) -> bool:
     """Whether all slots share one cache; unset: as soon as there is more than one."""
-    configured = settings.get("kv_unified")
-    return slots > 1 if configured is None else bool(configured)
+    configured: bool | None = settings["kv_unified"]
+    return slots > 1 if configured is None else configured
 
 
 def slots_for(settings: Mapping[str, Any]) -> int:
     """Parallel requests; 1 until a planner measures (D30), and always when answers must be reproducible."""
-    return 1 if settings.get("deterministic") else max(1, int(settings.get("slots") or 1))
+    return 1 if settings["deterministic"] else max(1, settings["slots"])
 
 
-def cache_types(settings: Mapping[str, Any]) -> tuple[str, str]:
-    """K and V. A side that is set wins over `cache_type`; a lone side mirrors to the other when there is no other grade."""
-    both = str(settings.get("cache_type") or "")
-    k, v = (str(settings.get(f"cache_type_{side}") or "") for side in "kv")
-    return k or both or v, v or both or k
+def checked_extra(words: Sequence[str], engine: Engine, known: Collection[str], reserved: Collection[str]) -> None:
+    """Judge the words that a person adds to a command line. Raises `Malformed` naming the flag.
+
+    A build that could not be asked (`known` is empty) is trusted. A negative number is a value (case I4).
+    """
+    for word in words:
+        if not word.startswith("-") or word == "-" or _NUMBER.match(word):
+            continue
+        flag = word.partition("=")[0]
+        # llama-server reads --api_key as --api-key.
+        if flag in reserved or flag.replace("_", "-") in reserved:
+            raise Malformed(teaching.extra_arg_reserved(flag), "extra_args")
+        if known and word not in known:
+            raise Malformed(teaching.extra_arg_unknown(flag, engine.tag), "extra_args")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +92,8 @@ class LaunchPlanner:
 
     def task(self, model: Model) -> Task:
         """What its child will be started for (D38)."""
-        return Task.EMBED if model.embeds or self.settings_for(model.name).get("embeddings") else Task.CHAT
+        said: bool | None = self.settings_for(model.name)["embeddings"]
+        return Task.EMBED if (model.embeds if said is None else said) else Task.CHAT
 
     def route(self, model: Model) -> Route:
         """Which build serves it, and why not the others. Raises `Unserved`."""
@@ -90,10 +104,13 @@ class LaunchPlanner:
         return rejections(model.weights, self.engines.list_engines(), frozenset(self.drivers), self._pin(model))
 
     def _pin(self, model: Model) -> str:
-        return str(self.settings_for(model.name).get("engine") or "")
+        return str(self.settings_for(model.name)["engine"])
 
     def plan(self, model: Model, key: str = "", ctx: int = 0) -> Launch:
-        """Everything a spawn needs. `ctx` is a wish for a larger window (case B8). Raises `Unserved`."""
+        """Everything a spawn needs. `ctx` is a wish for a larger window (case B8).
+
+        Raises `Unserved`, and `Malformed` for extra arguments that the build does not know or that are ours to say.
+        """
         engine = self.route(model).engine
         driver = self.drivers[engine.kind]
         settings = self.settings_for(model.name)
@@ -102,16 +119,18 @@ class LaunchPlanner:
         told = {**settings, **self._resolved(model, settings, slots), "ctx_size": window.ctx_size}
         if told["embeddings"]:
             batch = min(window.ctx, LONGEST_EMBED_BATCH)
-            told |= {name: settings.get(name) or batch for name in ("batch_size", "ubatch_size")}
-        argv = compile_argv(driver.flags, told, self.probe.known_flags(engine))
+            told |= {name: settings[name] or batch for name in ("batch_size", "ubatch_size")}
+        known = self.probe.known_flags(engine)
+        checked_extra(settings["extra_args"], engine, known, driver.reserved)
+        argv = compile_argv(driver.flags, told, known)
         unknown = tuple(teaching.flag_unknown_to_engine(flag, engine.tag) for flag in argv.unknown)
         plan = LaunchPlan(
             key=key or model.name,
             model=model.name,
             kind=engine.kind,
             tag=engine.tag,
-            words=(*engine.words, *argv.words, *(str(word) for word in settings.get("extra_args") or ())),
-            env=tuple(sorted((str(name), str(text)) for name, text in (settings.get("engine_env") or {}).items())),
+            words=(*engine.words, *argv.words, *settings["extra_args"]),
+            env=tuple(sorted(settings["engine_env"].items())),
             notes=window.notes + unknown,
             ctx=window.ctx,
             slots=slots,
@@ -122,27 +141,25 @@ class LaunchPlanner:
     def _resolved(self, model: Model, settings: Mapping[str, Any], slots: int) -> dict[str, Any]:
         """The keys whose value is worked out here and not copied."""
         machine = self.hardware.read()
-        cache_k, cache_v = cache_types(settings)
         embeds = self.task(model) is Task.EMBED
+        threads = settings["threads"] or machine.cores  # D23, D39
         return {
-            "model_path": model.files[
-                0
-            ],  # of a shard set the first: the engine finds the others (case G11: never without)
+            # Of a shard set the first: the engine finds the others (case G11: never none).
+            "model_path": model.files[0],
             "alias": model.name,
             "slots": slots,
             "kv_unified": unified(settings, slots),
-            "threads": int(settings.get("threads") or 0) or machine.cores,  # D23, D39
-            "cache_type_k": cache_k,
-            "cache_type_v": cache_v,
+            "threads": threads,
+            # ODD: the engine takes every processor for prompts when it is told only --threads, whatever its help says.
+            "threads_batch": settings["threads_batch"] or threads,
             "embeddings": embeds,
             # A chat model that is told to embed has no pooling of its own; the engine needs one (D38).
-            "pooling": settings.get("pooling") or ("mean" if embeds and not model.embeds else ""),
-            "cache_ram_mb": _capped_cache(settings.get("cache_ram_mb"), machine),
+            "pooling": "mean" if embeds and not model.embeds else "",
+            "cache_ram_mb": _capped_cache(settings["cache_ram_mb"], machine),
         }
 
 
-def _capped_cache(configured: Any, machine: Machine) -> int | None:
-    if configured is None:
-        return None
+def _capped_cache(configured: int, machine: Machine) -> int:
+    """MiB. Where the machine's memory is unknown (0) there is nothing to cap by."""
     share = int(machine.ram_total * CACHE_RAM_SHARE) // 2**20
-    return min(int(configured), share) if share else int(configured)
+    return min(configured, share) if share else configured

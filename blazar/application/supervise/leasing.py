@@ -1,5 +1,6 @@
 """What a door needs of the supervisor: a place at a child, held until the answer is drained or dropped."""
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from blazar.application.ports.upstream import Upstream
@@ -21,6 +22,8 @@ class Ask(NamedTuple):
     allowed: frozenset[str] | None = None
     """The models of a scoped key, and below its name for the sentence; None: any."""
     key: str = ""
+    tell_depth: Callable[[int], None] | None = None
+    """Hears how many waited for the model already when this request got in line."""
 
 
 class Lease(Protocol):

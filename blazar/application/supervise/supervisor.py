@@ -5,8 +5,10 @@ the catalog changes, which is looked at once a second and never per request.
 """
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 from blazar.application.ports.catalog import ModelCatalog
 from blazar.application.ports.children import Children
@@ -31,10 +33,14 @@ from blazar.domain.instance.eviction import Occupant
 from blazar.domain.instance.machine import GONE
 from blazar.domain.kinds import Task
 from blazar.domain.names import near, parse_ref, resolve
+from blazar.domain.records import Machine, Model
 
 CATALOG_CHECK_SECS = 1.0
 MOST_SPELLINGS = 4096
 """Names as asked that are remembered; beyond it all are looked up anew, so that inventive clients cost no memory."""
+
+Blocking = Callable[[Callable[[], Any]], Awaitable[Any]]
+"""Runs what may block (a driver, an engine's `--help`, a network file system) where it does not hold up the loop."""
 
 
 @dataclass(slots=True)
@@ -50,6 +56,7 @@ class Supervisor(Leasing, Supervising):
     meter: Meter
     events: Events
     limits: Limits = field(default_factory=Limits)
+    blocking: Blocking = asyncio.to_thread
     _instances: dict[str, Instance] = field(default_factory=dict, init=False)
     _fast: dict[str, Front] = field(default_factory=dict, init=False)
     _revision: int = field(default=-1, init=False)
@@ -109,7 +116,10 @@ class Supervisor(Leasing, Supervising):
         return [view_of(one) for _, one in sorted(self._instances.items()) if one.state not in GONE]
 
     async def load(self, model: str, keep_alive: float | None = None) -> InstanceView:
-        instance = self._instance_for(model)
+        wanted = parse_ref(model)
+        instance = self._instance_for(wanted.model)
+        if wanted.vision or wanted.replica is not None:
+            raise Malformed(teaching.one_child_only(model, wanted.model), "model")
         await instance.front.until_ready()
         if keep_alive is not None:
             instance.front.stay(keep_alive)
@@ -190,18 +200,32 @@ class Supervisor(Leasing, Supervising):
 
     # What instances ask of us
 
-    def _prepare(self, key: str, ctx: int) -> Launch:
-        """The plan as the catalogs are now: a row that went away while somebody waited is noticed here."""
+    async def _prepare(self, key: str, ctx: int) -> Launch:
+        """The plan as the catalog is now: a row that went away or was replaced while somebody waited is noticed here."""
+        while True:
+            model = self._row(key)
+            launch: Launch = await self.blocking(partial(self._plan, model, key, ctx))
+            if self._row(key) == model:
+                return launch
+
+    def _row(self, key: str) -> Model:
         model = self.catalog.find_model(key)
         if model is None:
             raise ModelNotFound(key, near(key, self._names()))
+        return model
+
+    def _plan(self, model: Model, key: str, ctx: int) -> Launch:
+        """In a thread: reads files, asks the drivers, and runs a build that was never asked for its flags."""
         if (path := self.files.missing(model.files)) is not None:
             raise NotFound(teaching.model_file_gone(key, path))
         return self.planner.plan(model, key, ctx)
 
-    def _admit(self, launch: Launch) -> None:
-        available = self.hardware.read().ram_available
-        if self.limits.spawn_mem_guard and not may_load(launch.plan.weights, available):
+    async def _admit(self, launch: Launch) -> None:
+        if not self.limits.spawn_mem_guard:
+            return
+        machine: Machine = await self.blocking(self.hardware.read)
+        available = machine.ram_available
+        if not may_load(launch.plan.weights, available):
             raise DoesNotFit(teaching.not_enough_memory(launch.plan.key, floor_bytes(launch.plan.weights), available))
 
     def _occupants(self) -> list[Occupant]:

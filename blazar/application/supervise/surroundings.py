@@ -7,6 +7,7 @@ from typing import NamedTuple
 from blazar.application.ports.children import Children, LaunchPlan
 from blazar.application.ports.clock import Clock
 from blazar.application.ports.telemetry import Events, Meter
+from blazar.domain.instance.idle import FOREVER, LONGEST_STAY
 from blazar.domain.records import Engine, Model
 
 
@@ -24,7 +25,7 @@ class Limits(NamedTuple):
     @property
     def keep_alive(self) -> float:
         """What `keep_alive` is for requests that do not say; negative: for ever."""
-        return self.idle_timeout_secs if self.idle_timeout_secs > 0 else -1.0
+        return self.idle_timeout_secs if 0 < self.idle_timeout_secs <= LONGEST_STAY else FOREVER
 
 
 class Launch(NamedTuple):
@@ -41,7 +42,8 @@ class Surroundings:
     """Ports, and the supervisor's three services to its instances.
 
     `prepare(key, ctx)` plans a launch, `claim(key)` returns once there is room for one more child, `admit(launch)` checks
-    memory. Each raises a Refusal. `changed()` tells the supervisor that a child became idle or went away.
+    memory. Each raises a Refusal, and each may take a while: whoever awaits it must expect to be called off meanwhile.
+    `changed()` tells the supervisor that a child became idle or went away.
     """
 
     clock: Clock
@@ -49,7 +51,7 @@ class Surroundings:
     meter: Meter
     events: Events
     limits: Limits
-    prepare: Callable[[str, int], Launch]
+    prepare: Callable[[str, int], Awaitable[Launch]]
     claim: Callable[[str], Awaitable[None]]
-    admit: Callable[[Launch], None]
+    admit: Callable[[Launch], Awaitable[None]]
     changed: Callable[[], None]

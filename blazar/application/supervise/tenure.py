@@ -91,10 +91,9 @@ class Tenure:
         self.child: Child | None = None
         self.watch: LoadWatch | None = None
         self.has_room = False
-        self.wish = 0  # the window asked for when it was planned
+        self.wish = 0  # the window asked for; grows until the plan stands
         self.started_at = around.clock.now()
         self.ready_at: float | None = None
-        self.ready_wall = 0.0
         self.cause = ""  # why we want it gone
         self.signalled = False
         self.last_lines: tuple[str, ...] = ()
@@ -114,16 +113,16 @@ class Tenure:
     def begin(self, ctx: int) -> None:
         """Bring a child up; tells Started and Ready, or NotStarted."""
         self.wish = ctx
-        self._bringing = self._run(self._bring_up(ctx))
+        self._bringing = self._run(self._bring_up())
         self._bringing.add_done_callback(self._on_brought)
 
-    async def _bring_up(self, ctx: int) -> None:
+    async def _bring_up(self) -> None:
         around = self._around
         try:
-            launch = self.launch = around.prepare(self.key, ctx)
+            launch = self.launch = await self._plan()
             await around.claim(self.key)
             self.has_room = True
-            around.admit(launch)  # after others have gone, so that their memory counts as free
+            await around.admit(launch)  # after others have gone, so that their memory counts as free
             self.watch = LoadWatch(around.clock.now(), around.limits.model_load_timeout_secs or launch.load_cap)
             self._starting = True
             child = self.child = await around.children.spawn(launch.plan)
@@ -136,6 +135,14 @@ class Tenure:
         while not await child.is_ready():
             await around.clock.sleep(poll_pause(around.clock.now() - began))
         self._post(Ready(self))
+
+    async def _plan(self) -> Launch:
+        """The plan for the largest window that was asked for while planning, which may run a binary and take seconds."""
+        while True:
+            wish = self.wish
+            launch = await self._around.prepare(self.key, wish)
+            if wish == self.wish:
+                return launch
 
     def _on_brought(self, task: asyncio.Task[None]) -> None:
         if self._calling_off is not None:
@@ -152,7 +159,7 @@ class Tenure:
 
     def mark_ready(self) -> None:
         """It serves."""
-        self.ready_at, self.ready_wall = self._around.clock.now(), self._around.clock.wall()
+        self.ready_at = self._around.clock.now()
 
     def climb(self) -> None:
         """Begin to stop it; safe to call again once there is a process."""

@@ -26,7 +26,6 @@ def view_of(instance: Instance) -> InstanceView:
         waiting=line.waiting,
         size=instance.model.size,
         rss=child.rss() if child else 0,
-        loaded_at=tenure.ready_wall if tenure else 0.0,
         expires_at=expires_at(instance),
         load_seconds=tenure.load_seconds if tenure else 0.0,
         argv=tuple(child.argv) if child else plan.words if plan else (),

@@ -19,7 +19,6 @@ class InstanceView(NamedTuple):
     waiting: int
     size: int
     rss: int
-    loaded_at: float
     expires_at: float
     load_seconds: float
     argv: tuple[str, ...]

@@ -8,6 +8,8 @@ from blazar.domain import teaching
 from blazar.domain.errors import Malformed
 
 FOREVER = -1.0
+LONGEST_STAY = 100 * 365 * 86400.0
+"""A century is for ever. Further off lies the end of what a calendar date can hold, and `/api/ps` shows one."""
 
 # Go's duration grammar, which ollama clients write: one sign, then numbers with units, no spaces.
 _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -29,7 +31,7 @@ def parse_keep_alive(value: Any) -> float | None:
     seconds = _from_text(value) if isinstance(value, str) else _from_number(value)
     if seconds is None or math.isnan(seconds):
         raise _wrong(value)
-    return FOREVER if seconds < 0 or math.isinf(seconds) else seconds
+    return FOREVER if seconds < 0 or seconds > LONGEST_STAY else seconds
 
 
 def idle_deadline(idle_since: float | None, keep_alive: float) -> float | None:

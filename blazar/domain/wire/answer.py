@@ -5,7 +5,7 @@ from typing import NamedTuple
 from blazar.domain import teaching
 from blazar.domain.wire.child import failed_of, finish_of, usage_of
 from blazar.domain.wire.chunk import Decode
-from blazar.domain.wire.delta import Delta, Failed, Finish, Reasoning, Text, ToolFragment, Usage
+from blazar.domain.wire.delta import Failed, Finish, Usage
 from blazar.domain.wire.tools import Call, CallGatherer, CallTracker
 
 
@@ -46,26 +46,3 @@ def answer_of(raw: bytes, decode: Decode, model: str) -> Answer | Failed:
         finish=finish_of(choice.finish_reason, stop, calls=len(calls)),
         usage=usage_of(reply.usage, reply.timings) or Usage(0, 0),
     )
-
-
-def collect(deltas: list[Delta]) -> Answer | Failed:
-    """The same record out of a stream, for callers that streamed from the child and answer in one piece."""
-    gatherer = CallGatherer()
-    text: list[str] = []
-    reasoning: list[str] = []
-    finish, usage = Finish("stop"), Usage(0, 0)
-    for delta in deltas:
-        match delta:
-            case Failed():
-                return delta
-            case Text(piece):
-                text.append(piece)
-            case Reasoning(piece):
-                reasoning.append(piece)
-            case ToolFragment():
-                gatherer.add(delta)
-            case Finish():
-                finish = delta
-            case Usage():
-                usage = delta
-    return Answer("".join(text), "".join(reasoning), gatherer.calls(), finish, usage)

@@ -8,10 +8,17 @@ from blazar.domain.errors import Malformed
 from blazar.domain.wire.answer import Answer
 from blazar.domain.wire.anthropic_blocks import messages_of, system_messages
 from blazar.domain.wire.delta import Finish, Usage
-from blazar.domain.wire.normalise import check_messages, drop_nulls, merge_system, narrow_tool_choice, repair_history
+from blazar.domain.wire.normalise import (
+    check_media,
+    check_messages,
+    drop_nulls,
+    merge_system,
+    narrow_tool_choice,
+    repair_history,
+)
 from blazar.domain.wire.reasoning import EFFORTS, ask_to_think
 from blazar.domain.wire.request import CHAT, ChildRequest, ignored, want_bool, want_list, want_object, with_stream
-from blazar.domain.wire.structured import forced_tool, json_schema_format
+from blazar.domain.wire.structured import Asked, Held, constraint_of, forced_tool, json_schema_format
 from blazar.domain.wire.tools import arguments_object
 from blazar.domain.wire.turn import Turn
 
@@ -34,7 +41,7 @@ def messages_request(body: Mapping[str, Any], child_model: str) -> ChildRequest:
         raise Malformed(teaching.field_missing("max_tokens"), "max_tokens")
     limit = body["max_tokens"]
     if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
-        raise Malformed(teaching.field_wrong("max_tokens", "a whole number above 0"), "max_tokens")
+        raise Malformed(teaching.field_must("max_tokens", "positive"), "max_tokens")
     return _request(body, child_model, {"max_tokens": limit})
 
 
@@ -54,9 +61,10 @@ def _request(body: Mapping[str, Any], child_model: str, limits: dict[str, Any]) 
     out.update((field, body[field]) for field in _SAMPLING if body.get(field) is not None)
     _apply_stops(body, out)
     _apply_tools(body, out, warnings)
-    _apply_output(body, out)
+    held = _apply_output(body, out, warnings)
     thinking = _apply_thinking(body, out)
     drop_nulls(out)
+    check_media(out["messages"])
     stream = want_bool(body, "stream", default=False)
     return ChildRequest(
         path=CHAT,
@@ -65,13 +73,15 @@ def _request(body: Mapping[str, Any], child_model: str, limits: dict[str, Any]) 
         warnings=tuple(dict.fromkeys(warnings)),
         thinking=thinking,
         keep_alive=body.get("keep_alive"),
+        schema=held.schema,
+        constraint=held.constraint,
     )
 
 
 def _apply_stops(body: Mapping[str, Any], out: dict[str, Any]) -> None:
     stops = want_list(body, "stop_sequences")
     if not all(isinstance(stop, str) and stop for stop in stops):
-        raise Malformed(teaching.field_wrong("stop_sequences", "a list of strings"), "stop_sequences")
+        raise Malformed(teaching.field_must("stop_sequences", "strings"), "stop_sequences")
     if stops:
         out["stop"] = stops
         # Which sequence ended the answer stands only in the engine's verbose block, on its last event.
@@ -111,23 +121,28 @@ def _apply_tool_choice(choice: dict[str, Any], out: dict[str, Any]) -> None:
         out["tool_choice"] = forced_tool(choice["name"])
         narrow_tool_choice(out)
     elif kind not in _TOOL_CHOICES:
-        raise Malformed(teaching.field_wrong("tool_choice.type", '"auto", "any", "tool" or "none"'), "tool_choice.type")
+        raise Malformed(teaching.field_must("tool_choice.type", "tool_choice"), "tool_choice.type")
     elif out.get("tools"):
         out["tool_choice"] = _TOOL_CHOICES[kind]
     if choice.get("disable_parallel_tool_use") is True and out.get("tools"):
         out["parallel_tool_calls"] = False
 
 
-def _apply_output(body: Mapping[str, Any], out: dict[str, Any]) -> None:
+def _apply_output(body: Mapping[str, Any], out: dict[str, Any], warnings: list[str]) -> Held:
     """Structured output as newer clients ask for it; with tools the tools win, as in every dialect (E9)."""
     config = want_object(body.get("output_config") or {}, "output_config")
     wanted = config.get("format") or body.get("output_format")
-    if wanted is None or out.get("tools"):
-        return
+    field = "output_config.format" if config.get("format") else "output_format"
+    if wanted is None:
+        return Held()
+    if out.get("tools"):
+        warnings.append(ignored(field))
+        return Held()
     schema = wanted.get("schema") if isinstance(wanted, dict) else None
     if not isinstance(schema, dict):
-        raise Malformed(teaching.field_wrong("output_config.format", "a json_schema format"), "output_config")
+        raise Malformed(teaching.field_must("output_config.format", "json_schema"), "output_config")
     out["response_format"] = json_schema_format(schema, "output")
+    return Held(Asked(f"{field}.schema", schema), constraint_of(out))
 
 
 def _apply_thinking(body: Mapping[str, Any], out: dict[str, Any]) -> bool:
@@ -135,7 +150,7 @@ def _apply_thinking(body: Mapping[str, Any], out: dict[str, Any]) -> bool:
     wanted = want_object(body.get("thinking") or {"type": "disabled"}, "thinking")
     kind, budget = wanted.get("type"), wanted.get("budget_tokens")
     if kind not in ("enabled", "disabled", "adaptive"):
-        raise Malformed(teaching.field_wrong("thinking.type", '"enabled", "adaptive" or "disabled"'), "thinking.type")
+        raise Malformed(teaching.field_must("thinking.type", "thinking"), "thinking.type")
     config = body.get("output_config")
     effort = config.get("effort") if isinstance(config, dict) else None
     limit = budget if isinstance(budget, int) and not isinstance(budget, bool) and budget > 0 else None

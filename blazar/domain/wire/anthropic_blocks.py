@@ -17,7 +17,7 @@ def system_messages(system: Any) -> list[dict[str, Any]]:
     if isinstance(system, str):
         return [{"role": "system", "content": system}]
     if not isinstance(system, list) or not all(_is_text(block) for block in system):
-        raise Malformed(teaching.field_wrong("system", "a string or a list of text blocks"), "system")
+        raise Malformed(teaching.field_must("system", "text_blocks"), "system")
     return [{"role": "system", "content": "\n\n".join(block["text"] for block in system)}]
 
 
@@ -29,11 +29,11 @@ def messages_of(message: dict[str, Any], where: str, warnings: list[str]) -> lis
     """One message as one or several; `where` is its place, for errors and warnings."""
     role, content = message["role"], message.get("content")
     if role not in ("user", "assistant", "system", "developer"):
-        raise Malformed(teaching.field_wrong(f"{where}.role", '"user" or "assistant"'), f"{where}.role")
+        raise Malformed(teaching.field_must(f"{where}.role", "role"), f"{where}.role")
     if isinstance(content, str):
         return [{"role": role, "content": content}]
     if not isinstance(content, list):
-        raise Malformed(teaching.field_wrong(f"{where}.content", "a string or a list of blocks"), f"{where}.content")
+        raise Malformed(teaching.field_must(f"{where}.content", "blocks"), f"{where}.content")
     blocks = [want_object(block, f"{where}.content[{at}]") for at, block in enumerate(content)]
     if role == "assistant":
         return [_assistant(blocks, where, warnings)]
@@ -100,7 +100,7 @@ def _parts(content: Any, where: str, warnings: list[str]) -> list[dict[str, Any]
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     if not isinstance(content, list):
-        raise Malformed(teaching.field_wrong(f"{where}.content", "a string or a list of blocks"), f"{where}.content")
+        raise Malformed(teaching.field_must(f"{where}.content", "blocks"), f"{where}.content")
     return [part for at, block in enumerate(content) for part in _block(block, f"{where}.content[{at}]", warnings)]
 
 
@@ -120,7 +120,7 @@ def _block(block: Any, where: str, warnings: list[str]) -> list[dict[str, Any]]:
 def _block_text(block: dict[str, Any], where: str) -> str:
     text = block.get("text")
     if not isinstance(text, str):
-        raise Malformed(teaching.field_wrong(f"{where}.text", "a string"), f"{where}.text")
+        raise Malformed(teaching.field_must(f"{where}.text", "string"), f"{where}.text")
     return text
 
 
@@ -149,6 +149,6 @@ def _document(block: dict[str, Any], where: str, warnings: list[str]) -> list[di
         try:
             text = base64.b64decode(str(source.get("data")), validate=True).decode()
         except (binascii.Error, UnicodeDecodeError):
-            raise Malformed(teaching.field_wrong(f"{where}.source.data", "base64 of UTF-8 text"), where) from None
+            raise Malformed(teaching.field_must(f"{where}.source.data", "text_base64"), where) from None
         return [{"type": "text", "text": title + text}]
     raise Malformed(teaching.field_unsupported(f"{where}.source", teaching.document_unsupported()), where)

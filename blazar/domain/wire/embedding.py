@@ -16,18 +16,18 @@ def vectors(child: Mapping[str, Any], count: int, model: str) -> list[list[float
     """The vectors by index (M3). Anything short of that is the engine's failure, never an empty vector (B4, M4)."""
     rows = child.get("data")
     if not isinstance(rows, list) or len(rows) != count:
-        raise _unusable(model, f"{len(rows) if isinstance(rows, list) else 0} vectors for {count} inputs")
+        raise _unusable(model, teaching.embedding_flaw("count", len(rows) if isinstance(rows, list) else 0, count))
     found: dict[int, list[float]] = {}
     for at, row in enumerate(rows):
         vector = row.get("embedding") if isinstance(row, dict) else None
         if not isinstance(vector, list) or not vector:
-            raise _unusable(model, "an empty vector")
+            raise _unusable(model, teaching.embedding_flaw("empty"))
         if not all(isinstance(number, int | float) and isfinite(number) for number in vector):
-            raise _unusable(model, "a vector with something that is not a finite number")
+            raise _unusable(model, teaching.embedding_flaw("number"))
         index = row.get("index")
         found[index if isinstance(index, int) else at] = vector
     if sorted(found) != list(range(count)):
-        raise _unusable(model, "vectors with wrong numbers")
+        raise _unusable(model, teaching.embedding_flaw("order"))
     return [found[at] for at in range(count)]
 
 

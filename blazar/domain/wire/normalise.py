@@ -64,7 +64,7 @@ def _whole_call(call: Any, call_id: str) -> dict[str, Any]:
     function = call.get("function") if isinstance(call, dict) else None
     name = function.get("name") if isinstance(function, dict) else None
     if not isinstance(function, dict) or not isinstance(name, str) or not name:
-        raise Malformed(teaching.field_wrong("tool_calls", "a list of function calls, each with a name"), "messages")
+        raise Malformed(teaching.field_must("tool_calls", "calls"), "messages")
     arguments = function.get("arguments")
     if not isinstance(arguments, str):
         arguments = "{}" if arguments is None else dump(arguments).decode()
@@ -131,13 +131,34 @@ def narrow_tool_choice(body: dict[str, Any]) -> None:
     body["tool_choice"] = "required"
 
 
+def check_media(messages: Sequence[Message]) -> None:
+    """What is to be looked at comes in the request: an engine that is given an address fetches it, from any network (J10)."""
+    for at, message in enumerate(messages):
+        for number, part in enumerate(_dicts(message.get("content"))):
+            for name in [name for name in part if name.endswith("_url")]:
+                held = part[name]
+                url = held.get("url") if isinstance(held, dict) else held
+                if not isinstance(url, str) or not url[:5].lower() == "data:":
+                    raise Malformed(teaching.media_not_fetched(), f"messages[{at}].content[{number}].{name}")
+
+
+def check_tools(body: dict[str, Any]) -> None:
+    """A tool's parameters are a schema, so an object (or true or false). What it says is the engine's to take or refuse (C14)."""
+    for at, tool in enumerate(_dicts(body.get("tools"))):
+        function = tool.get("function")
+        parameters = function.get("parameters") if isinstance(function, dict) else None
+        if parameters is not None and not isinstance(parameters, dict | bool):
+            field = f"tools[{at}].function.parameters"
+            raise Malformed(teaching.schema_wrong(field, teaching.schema_flaw("object")), field)
+
+
 def check_messages(messages: Any) -> list[Message]:
     """Messages are a list of objects with a role each; the first that is not is named by its place."""
     if not isinstance(messages, list):
-        raise Malformed(teaching.field_wrong("messages", "a list"), "messages")
+        raise Malformed(teaching.field_must("messages", "list"), "messages")
     for at, message in enumerate(messages):
         if not isinstance(message, dict) or not isinstance(message.get("role"), str):
-            raise Malformed(teaching.field_wrong(f"messages[{at}]", "an object with a role"), f"messages[{at}]")
+            raise Malformed(teaching.field_must(f"messages[{at}]", "message"), f"messages[{at}]")
     return messages
 
 

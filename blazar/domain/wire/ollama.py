@@ -10,11 +10,12 @@ from blazar.domain import teaching
 from blazar.domain.errors import Malformed
 from blazar.domain.wire.answer import Answer
 from blazar.domain.wire.delta import Finish, Usage
-from blazar.domain.wire.normalise import check_messages, drop_nulls, merge_system, repair_history
+from blazar.domain.wire.normalise import check_messages, check_tools, drop_nulls, merge_system, repair_history
 from blazar.domain.wire.reasoning import ask_to_think, read_think
 from blazar.domain.wire.request import (
     CHAT,
     COMPLETIONS,
+    INFILL,
     ChildRequest,
     ignored,
     want_bool,
@@ -24,7 +25,7 @@ from blazar.domain.wire.request import (
     with_stream,
 )
 from blazar.domain.wire.stamps import nanoseconds, rfc3339
-from blazar.domain.wire.structured import response_format_from, schema_of
+from blazar.domain.wire.structured import apply_format
 from blazar.domain.wire.tools import Call, arguments_object
 from blazar.domain.wire.turn import LOAD_WORTH_TELLING_NS, Shape, Turn
 
@@ -49,22 +50,22 @@ class _Option(NamedTuple):
 
 # ollama option → what llama-server calls it. Anything else is about loading, which configuration decides: a warning.
 OPTIONS: Final[dict[str, _Option]] = {
-    "num_predict": _Option("max_tokens", "a whole number", _whole),
-    "num_keep": _Option("n_keep", "a whole number", _whole),
-    "seed": _Option("seed", "a whole number", _whole),
-    "stop": _Option("stop", "a string or a list of strings", _stops),
-    "temperature": _Option("temperature", "a number", _number),
-    "top_k": _Option("top_k", "a whole number", _whole),
-    "top_p": _Option("top_p", "a number", _number),
-    "min_p": _Option("min_p", "a number", _number),
-    "typical_p": _Option("typical_p", "a number", _number),
-    "repeat_last_n": _Option("repeat_last_n", "a whole number", _whole),
-    "repeat_penalty": _Option("repeat_penalty", "a number", _number),
-    "presence_penalty": _Option("presence_penalty", "a number", _number),
-    "frequency_penalty": _Option("frequency_penalty", "a number", _number),
-    "mirostat": _Option("mirostat", "a whole number", _whole),
-    "mirostat_tau": _Option("mirostat_tau", "a number", _number),
-    "mirostat_eta": _Option("mirostat_eta", "a number", _number),
+    "num_predict": _Option("max_tokens", "integer", _whole),
+    "num_keep": _Option("n_keep", "integer", _whole),
+    "seed": _Option("seed", "integer", _whole),
+    "stop": _Option("stop", "stops", _stops),
+    "temperature": _Option("temperature", "number", _number),
+    "top_k": _Option("top_k", "integer", _whole),
+    "top_p": _Option("top_p", "number", _number),
+    "min_p": _Option("min_p", "number", _number),
+    "typical_p": _Option("typical_p", "number", _number),
+    "repeat_last_n": _Option("repeat_last_n", "integer", _whole),
+    "repeat_penalty": _Option("repeat_penalty", "number", _number),
+    "presence_penalty": _Option("presence_penalty", "number", _number),
+    "frequency_penalty": _Option("frequency_penalty", "number", _number),
+    "mirostat": _Option("mirostat", "integer", _whole),
+    "mirostat_tau": _Option("mirostat_tau", "number", _number),
+    "mirostat_eta": _Option("mirostat_eta", "number", _number),
 }
 _READ = frozenset({"model", "stream", "format", "options", "keep_alive", "think"})
 _READ_CHAT = _READ | {"messages", "tools"}
@@ -90,32 +91,37 @@ def chat_request(body: Mapping[str, Any], child_model: str) -> ChildRequest:
     tools = [_tool(want_object(tool, f"tools[{at}]")) for at, tool in enumerate(want_list(body, "tools"))]
     if tools:
         out["tools"] = tools
+    check_tools(out)
     drop_nulls(out)
     return _finished(body, out, Shape.CHAT, load_only=not given)
 
 
 def generate_request(body: Mapping[str, Any], child_model: str) -> ChildRequest:
-    """Read `/api/generate`: a turn through the model's own template, or with `raw` the prompt as it is.
+    """Read `/api/generate`: a turn through the model's own template, with `raw` the prompt as it is, with `suffix` the gap filled.
 
     An empty prompt only loads the model.
     """
     prompt, system = want_text(body, "prompt"), want_text(body, "system")
-    if want_text(body, "suffix"):
-        raise Malformed(teaching.field_unsupported("suffix", teaching.suffix_unsupported()), "suffix")
+    suffix = want_text(body, "suffix")
     if want_list(body, "context"):
         raise Malformed(teaching.field_unsupported("context", teaching.context_unsupported()), "context")
     images = want_list(body, "images")
     raw = want_bool(body, "raw", default=False)
+    if suffix and images:
+        raise Malformed(teaching.field_unsupported("images", teaching.not_with_suffix()), "images")
     if raw and images:
         raise Malformed(teaching.field_unsupported("images", teaching.images_not_raw()), "images")
     out: dict[str, Any] = {"model": child_model}
-    if raw:
+    if suffix:
+        out |= {"input_prefix": prompt, "input_suffix": suffix}
+    elif raw:
         out["prompt"] = prompt
     else:
         user = {"role": "user", "content": _with_images(prompt, images, "images")}
         out["messages"] = [{"role": "system", "content": system}, user] if system else [user]
-    request = _finished(body, out, Shape.GENERATE, load_only=not prompt and not images)
-    return request._replace(warnings=(*request.warnings, ignored("system"))) if raw and system else request
+    request = _finished(body, out, Shape.GENERATE, load_only=not (prompt or suffix or images))
+    dropped = system and (raw or suffix)
+    return request._replace(warnings=(*request.warnings, ignored("system"))) if dropped else request
 
 
 def _finished(body: Mapping[str, Any], out: dict[str, Any], shape: Shape, *, load_only: bool) -> ChildRequest:
@@ -123,7 +129,7 @@ def _finished(body: Mapping[str, Any], out: dict[str, Any], shape: Shape, *, loa
     read = _READ_CHAT if shape is Shape.CHAT else _READ_GENERATE
     warnings = [ignored(field) for field, value in body.items() if field not in read and value not in (None, "", [])]
     num_ctx = _apply_options(body, out, warnings)
-    _apply_format(body, out, warnings)
+    held = apply_format(body.get("format"), out, warnings)
     think, effort = read_think(body.get("think"))
     if "messages" in out:
         ask_to_think(out, think, effort)
@@ -131,7 +137,7 @@ def _finished(body: Mapping[str, Any], out: dict[str, Any], shape: Shape, *, loa
     out["cache_prompt"] = True
     stream = want_bool(body, "stream", default=True)
     return ChildRequest(
-        path=CHAT if "messages" in out else COMPLETIONS,
+        path=CHAT if "messages" in out else COMPLETIONS if "prompt" in out else INFILL,
         body=with_stream(out, stream=stream),
         stream=stream,
         warnings=tuple(warnings),
@@ -140,6 +146,8 @@ def _finished(body: Mapping[str, Any], out: dict[str, Any], shape: Shape, *, loa
         num_ctx=num_ctx,
         load_only=load_only,
         shape=shape,
+        schema=held.schema,
+        constraint=held.constraint,
     )
 
 
@@ -153,7 +161,7 @@ def _apply_options(body: Mapping[str, Any], out: dict[str, Any], warnings: list[
         field = f"options.{name}"
         if name == "num_ctx":
             if not _whole(value) or value < 1:
-                raise Malformed(teaching.field_wrong(field, "a whole number above 0"), field)
+                raise Malformed(teaching.field_must(field, "positive"), field)
             num_ctx = value
             continue
         option = OPTIONS.get(name)
@@ -161,24 +169,11 @@ def _apply_options(body: Mapping[str, Any], out: dict[str, Any], warnings: list[
             warnings.append(ignored(field))
             continue
         if not option.fits(value):
-            raise Malformed(teaching.field_wrong(field, option.want), field)
+            raise Malformed(teaching.field_must(field, option.want), field)
         # num_predict -1 and -2 mean "no limit": the child's own default.
         if name != "num_predict" or value >= 0:
             out[option.child] = value
     return num_ctx
-
-
-def _apply_format(body: Mapping[str, Any], out: dict[str, Any], warnings: list[str]) -> None:
-    wanted = response_format_from(body.get("format"))
-    if wanted is None:
-        return
-    if out.get("tools"):
-        # ODD: a grammar for the whole answer forbids every tool call, so the tools win for this turn (E9).
-        warnings.append(ignored("format"))
-    elif "messages" in out:
-        out["response_format"] = wanted
-    else:
-        out["json_schema"] = schema_of(wanted) or {"type": "object"}
 
 
 def _message(message: dict[str, Any], at: int) -> dict[str, Any]:
@@ -187,7 +182,7 @@ def _message(message: dict[str, Any], at: int) -> dict[str, Any]:
     text = want_text(message, "content", f"{where}.content")
     images = message.get("images")
     if images is not None and not isinstance(images, list):
-        raise Malformed(teaching.field_wrong(f"{where}.images", "a list"), f"{where}.images")
+        raise Malformed(teaching.field_must(f"{where}.images", "list"), f"{where}.images")
     kept = {key: value for key, value in message.items() if key not in ("images", "thinking")}
     out = {**kept, "content": _with_images(text, images or [], f"{where}.images")}
     if message.get("thinking"):
@@ -207,7 +202,7 @@ def _with_images(text: str, images: list[Any], field: str) -> str | list[dict[st
     parts: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
     for image in images:
         if not isinstance(image, str) or not image:
-            raise Malformed(teaching.field_wrong(field, "a list of base64 strings"), field)
+            raise Malformed(teaching.field_must(field, "images"), field)
         kind = next((mime for head, mime in _IMAGE_HEADS.items() if image.startswith(head)), "image/png")
         url = image if image.startswith("data:") else f"data:{kind};base64,{image}"
         parts.append({"type": "image_url", "image_url": {"url": url}})
@@ -277,7 +272,7 @@ def embed_request(body: Mapping[str, Any], child_model: str) -> dict[str, Any]:
     if texts is None or texts == []:
         raise Malformed(teaching.field_missing("input"), "input")
     if not isinstance(texts, list) or not all(isinstance(text, str) and text for text in texts):
-        raise Malformed(teaching.field_wrong("input", "a text or a list of texts, none of them empty"), "input")
+        raise Malformed(teaching.field_must("input", "texts"), "input")
     return {"model": child_model, "input": texts, "encoding_format": "float"}
 
 

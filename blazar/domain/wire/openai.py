@@ -5,22 +5,28 @@ never a difference: `normalise` leaves what needs nothing.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
 from blazar.domain.wire.normalise import (
+    check_media,
     check_messages,
+    check_tools,
     drop_nulls,
     merge_system,
     narrow_tool_choice,
     repair_history,
 )
 from blazar.domain.wire.quoting import quote
+from blazar.domain.wire.request import ignored
+from blazar.domain.wire.structured import constraint_of
 
 _ARGUMENTS_OBJECT = re.compile(rb'"arguments"\s*:\s*[^\s"]')
 _CALL_ID = re.compile(rb'"id"\s*:\s*"[^"]')
+_ESCAPED_LETTER = re.compile(rb"\\u00[4-7]")
+_PARAMETERS_ODD = re.compile(rb'"parameters"\s*:\s*["\[0-9-]')
 _CHOICE_OBJECT = re.compile(rb'"tool_choice"\s*:\s*\{')
 MODEL: Final = re.compile(rb'"model"\s*:\s*"((?:[^"\\]|\\.)*)"')
 """The first `model` of a body or an event. Inside any string a quote stands escaped, so this never matches text."""
@@ -43,7 +49,8 @@ class Trigger(NamedTuple):
     name: str
     why: str
     suspects: Callable[[bytes], bool]
-    apply: Callable[[dict[str, Any]], None]
+    apply: Callable[[dict[str, Any]], Sequence[str] | None]
+    """In place; warnings about what the caller will miss, if any."""
 
 
 def _has_system_out_of_place(raw: bytes) -> bool:
@@ -71,9 +78,32 @@ def _merge(body: dict[str, Any]) -> None:
         body["messages"] = merge_system(body["messages"])
 
 
+def _may_hold_urls(raw: bytes) -> bool:
+    # Escaped letters too: this one is about safety, and a key that is spelled with them is the same key to the child.
+    return b'_url"' in raw or _ESCAPED_LETTER.search(raw) is not None
+
+
+def _check_media(body: dict[str, Any]) -> None:
+    check_media(body.get("messages") or ())
+
+
 def _repair(body: dict[str, Any]) -> None:
     if "messages" in body:
         body["messages"] = repair_history(body["messages"])
+
+
+def _may_hold_tools_and_format(raw: bytes) -> bool:
+    return b'"tools"' in raw and (b'"response_format"' in raw or b'"json_schema"' in raw)
+
+
+def _prefer_tools(body: dict[str, Any]) -> Sequence[str]:
+    """An engine takes the schema for the whole answer, and no tool is ever called; here the tools win (E9)."""
+    if not body.get("tools") or body.get("tool_choice") == "none":
+        return ()
+    given = [field for field in ("response_format", "json_schema") if constraint_of({field: body.get(field)})]
+    for field in given:
+        del body[field]
+    return [ignored(field) for field in given]
 
 
 # The whole list for requests. Two more are answered without a parse, in `plan`: usage not asked for on a stream
@@ -88,7 +118,48 @@ TRIGGERS: Final[tuple[Trigger, ...]] = (
         lambda raw: _CHOICE_OBJECT.search(raw) is not None,
         narrow_tool_choice,
     ),
+    Trigger("format", "beside tools the tools win (E9)", _may_hold_tools_and_format, _prefer_tools),
+    Trigger(
+        "parameters",
+        "what is no object is no schema",
+        lambda raw: _PARAMETERS_ODD.search(raw) is not None,
+        check_tools,
+    ),
+    Trigger("media", "the child never fetches (D14, J10)", _may_hold_urls, _check_media),
 )
+
+
+STRIPPED: Final = ("keep_alive", "suffix", "echo", "best_of")
+"""Fields that no child sees: ours, or answered for here. Some builds refuse a request for the last three's names alone."""
+
+# What stock engines pass over without a word, so that the caller must hear of it from us. Not here: what has no effect on one
+# local answer anyway (user, metadata, service_tier, prompt_cache_key …). Raw completions: `response_format` alone.
+IGNORED_CHAT: Final = (
+    "audio",
+    "function_call",
+    "functions",
+    "modalities",
+    "prediction",
+    "store",
+    "verbosity",
+    "web_search_options",
+)
+_HARMLESS: Final[tuple[Any, ...]] = (None, False, ["text"], {"type": "text"})
+
+
+def ignored_fields(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """The warnings for those of `fields` that ask for something."""
+    return tuple(ignored(field) for field, value in fields.items() if value not in _HARMLESS)
+
+
+def refuse_unmade(echo: Any, best_of: Any) -> None:
+    """`echo` and `best_of` change what an answer is; engines pass over both, so they are refused rather than lost."""
+    if echo not in (None, False):
+        if echo is not True:
+            raise Malformed(teaching.field_must("echo", "boolean"), "echo")
+        raise Malformed(teaching.field_unsupported("echo", teaching.echo_unsupported()), "echo")
+    if best_of is not None and (isinstance(best_of, bool) or best_of != 1):
+        raise Malformed(teaching.field_unsupported("best_of", teaching.best_of_unsupported()), "best_of")
 
 
 class Plan(NamedTuple):
@@ -156,13 +227,14 @@ def check(body: Any) -> dict[str, Any]:
 def normalise(body: Any, child_model: str) -> Outcome:
     """Everything that may have to change in a decoded request; the caller's dict is changed in place."""
     body = check(body)
+    warnings: list[str] = []
     for trigger in TRIGGERS:
-        trigger.apply(body)
+        warnings += trigger.apply(body) or ()
     if body.get("stream") is True and not wants_usage(body.get("stream_options")):
         asked = body.get("stream_options")
         body["stream_options"] = {**(asked if isinstance(asked, dict) else {}), "include_usage": True}
     body["model"] = child_model
-    return Outcome(body)
+    return Outcome(body, tuple(warnings))
 
 
 def reply_bytes(raw: bytes, caller_model: str) -> bytes:

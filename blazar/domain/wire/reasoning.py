@@ -7,7 +7,7 @@ content (case D12), for streams and whole texts alike.
 from typing import Any, Final
 
 from blazar.domain.errors import Malformed
-from blazar.domain.teaching import field_wrong
+from blazar.domain.teaching import field_must
 from blazar.domain.wire.delta import Reasoning, Text
 
 OPEN: Final = "<think>"
@@ -121,7 +121,7 @@ def read_think(value: Any, field: str = "think") -> tuple[bool | None, str | Non
         return value, None
     if isinstance(value, str) and value.lower() in EFFORTS:
         return True, value.lower()
-    raise Malformed(field_wrong(field, 'true, false, "low", "medium" or "high"'), field)
+    raise Malformed(field_must(field, "think"), field)
 
 
 def _overlap(text: str, mark: str) -> int:

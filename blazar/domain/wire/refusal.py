@@ -10,7 +10,11 @@ from typing import Any, Final, NamedTuple
 _TOKENS: Final = re.compile(r"\((\d{1,9}) tokens\)")
 _BATCH: Final = re.compile(r"batch size: (\d{1,9})\)")
 _GRAMMAR: Final = re.compile(r"grammar|json.?schema|generate parser", re.IGNORECASE)
+_CALLERS: Final = re.compile(
+    rf"^(?:Failed to parse|Unknown|Unsupported|Missing) | is not supported|{_GRAMMAR.pattern}", re.IGNORECASE
+)
 _KIND: Final = "exceed_context_size_error"
+_FIELD: Final = re.compile(r"Field '([A-Za-z0-9_.\[\]]{1,60})'")
 
 
 class TooLong(NamedTuple):
@@ -32,6 +36,20 @@ def too_long(body: bytes) -> TooLong | None:
     if "too large to process" in message and counted and batch:
         return TooLong(int(counted[1]), int(batch[1]))
     return None
+
+
+def callers_fault(status: int, body: bytes) -> bool:
+    """Whether a 500 is about the request: llama.cpp answers so to what it cannot read (A21), does not know or was not started for.
+
+    Taken for the child's own, three such requests would make a healthy child go (G6).
+    """
+    return status == 500 and _CALLERS.search(str(_error(body).get("message"))) is not None
+
+
+def field_in(message: str) -> str | None:
+    """The field that a child's sentence begins with: llama.cpp says "Field 'n': Value must be …"."""
+    found = _FIELD.match(message)
+    return found[1] if found else None
 
 
 def refused_grammar(status: int, body: bytes) -> bool:

@@ -17,6 +17,8 @@ class Relaxing:
     def __init__(self, format_field: str) -> None:
         self._format_field = format_field
         self._attempts = 0
+        self.eased = False
+        """The wanted form itself is not enforced as it was written."""
 
     def next(self, body: dict[str, Any]) -> tuple[str, ...]:
         """Change the child's `body` in place; the warnings for it, none when there is nothing left to try."""
@@ -34,6 +36,7 @@ class Relaxing:
             outcome = simplified(holder[key], lenient=field != self._format_field)
             if outcome.changed:
                 holder[key] = outcome.schema
+                self.eased = self.eased or field == self._format_field
                 warnings.append(teaching.warn_rewritten(shown(field), teaching.schema_simplified(outcome.changed)))
         return tuple(warnings)
 

@@ -6,10 +6,12 @@ from typing import Any, Final, NamedTuple
 
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
+from blazar.domain.wire.structured import Asked
 from blazar.domain.wire.turn import Shape
 
 CHAT: Final = "/v1/chat/completions"
 COMPLETIONS: Final = "/v1/completions"
+INFILL: Final = "/infill"
 _UNSHOWN = re.compile(r"[^A-Za-z0-9_.\[\]-]")
 
 
@@ -18,7 +20,7 @@ class ChildRequest(NamedTuple):
 
     `warnings` are values of `x-blazar-warning` (D11). `keep_alive` is as it came (None: not given). `num_ctx` is the
     window that the caller named. `load_only`: nothing to answer, the model is to be loaded (or, when `keep_alive` means
-    zero, unloaded).
+    zero, unloaded). `schema` is what the answer shall look like, `constraint` what the engine is told to hold it to (D19).
     """
 
     path: str
@@ -30,6 +32,8 @@ class ChildRequest(NamedTuple):
     num_ctx: int | None = None
     load_only: bool = False
     shape: Shape = Shape.CHAT
+    schema: Asked | None = None
+    constraint: str = ""
 
 
 def shown(field: str) -> str:
@@ -48,14 +52,14 @@ def want_list(body: Mapping[str, Any], field: str) -> list[Any]:
     if value is None:
         return []
     if not isinstance(value, list):
-        raise Malformed(teaching.field_wrong(field, "a list"), field)
+        raise Malformed(teaching.field_must(field, "list"), field)
     return value
 
 
 def want_object(value: Any, field: str) -> dict[str, Any]:
     """An object; absent and null are an error too."""
     if not isinstance(value, dict):
-        raise Malformed(teaching.field_wrong(field, "an object"), field)
+        raise Malformed(teaching.field_must(field, "object"), field)
     return value
 
 
@@ -65,7 +69,7 @@ def want_text(body: Mapping[str, Any], field: str, shown_as: str = "") -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise Malformed(teaching.field_wrong(shown_as or field, "a string"), shown_as or field)
+        raise Malformed(teaching.field_must(shown_as or field, "string"), shown_as or field)
     return value
 
 
@@ -75,7 +79,7 @@ def want_bool(body: Mapping[str, Any], field: str, *, default: bool) -> bool:
     if value is None:
         return default
     if not isinstance(value, bool):
-        raise Malformed(teaching.field_wrong(field, "true or false"), field)
+        raise Malformed(teaching.field_must(field, "boolean"), field)
     return value
 
 

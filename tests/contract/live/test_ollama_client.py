@@ -128,3 +128,20 @@ def test_an_unknown_model_is_the_clients_own_error(client: ollama.Client, gatewa
 def test_latest_may_be_appended(client: ollama.Client, gateway: Gateway) -> None:
     """`name:latest` is the same row."""
     assert client.show(f"{gateway.chat}:latest").modelinfo
+
+
+def test_generate_with_a_suffix(client: ollama.Client, scripted_model: str) -> None:
+    """Fill in the middle, in one piece and streamed."""
+    assert client.generate(scripted_model, "def f():\n    ", suffix="\n").response == "return 42"
+    pieces = list(client.generate(scripted_model, "def f():\n    ", suffix="\n", stream=True))
+    assert "".join(piece.response for piece in pieces) == "return 42"
+    assert pieces[-1].done
+
+
+def test_a_model_that_cannot_fill_a_gap_says_so(client: ollama.Client, gateway: Gateway) -> None:
+    """A 400 with the reason, not an answer that ignores what follows."""
+    if not gateway.scripted:
+        pytest.skip("needs a model known to have no infill tokens")
+    with pytest.raises(ollama.ResponseError, match="'suffix' is not supported") as refused:
+        client.generate(gateway.chat, "a", suffix="b")
+    assert refused.value.status_code == 400

@@ -1,6 +1,7 @@
 """The stock `openai` package against the gateway."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import openai
 import pytest
@@ -165,3 +166,56 @@ def test_null_fields_mean_absent(client: openai.OpenAI, gateway: Gateway) -> Non
         model=gateway.chat, messages=[{"role": "user", "content": "Hi"}], max_tokens=2, extra_body=nothing
     )
     assert got.choices
+
+
+def test_a_suffix_fills_the_gap(client: openai.OpenAI, scripted_model: str) -> None:
+    """Infill through the completions route, in one piece and streamed, as the stock client reads it."""
+    ask = {"model": scripted_model, "prompt": "def f():\n    ", "suffix": "\n", "max_tokens": 9}
+    got = client.completions.create(**ask)
+    assert got.choices[0].text == "return 42"
+    assert got.choices[0].finish_reason == "stop"
+    assert got.usage is not None
+    assert got.usage.completion_tokens == 3
+    chunks = list(client.completions.create(**ask, stream=True, stream_options={"include_usage": True}))
+    assert "".join(chunk.choices[0].text for chunk in chunks if chunk.choices) == "return 42"
+    assert chunks[-1].usage is not None
+    assert chunks[-1].usage.completion_tokens == 3
+
+
+def test_what_a_completion_cannot_have_is_named(client: openai.OpenAI, gateway: Gateway) -> None:
+    """Refused, not passed over: the SDK shows the field."""
+    asks = {"echo": {"echo": True}, "best_of": {"best_of": 3}, "n": {"n": 200}}
+    if gateway.scripted:
+        asks["suffix"] = {"suffix": "x"}  # the chat model of the suite has no infill tokens
+    for field, more in asks.items():
+        with pytest.raises(openai.BadRequestError) as refused:
+            client.completions.create(model=gateway.chat, prompt="a", max_tokens=2, **more)
+        assert refused.value.param == field
+
+
+def test_the_receipt_of_a_constraint(client: openai.OpenAI, scripted_model: str) -> None:
+    """A header says which constraint was active; without one there is none (D19)."""
+    asks: dict[str, dict[str, Any]] = {
+        "json_object": {"response_format": {"type": "json_object"}},
+        "json_schema": {"extra_body": {"json_schema": {"type": "boolean"}}},
+        "gbnf": {"extra_body": {"grammar": 'root ::= "a"'}},
+        "": {},
+    }
+    for receipt, more in asks.items():
+        got = client.chat.completions.with_raw_response.create(
+            model=scripted_model, messages=[{"role": "user", "content": "n"}], max_tokens=40, **more
+        )
+        assert got.headers.get("x-blazar-structured-output", "") == receipt
+
+
+def test_a_schema_beside_tools_leaves_the_tools_alone(client: openai.OpenAI, scripted_model: str) -> None:
+    """The tool is called, and the header says what was left out (E9)."""
+    got = client.chat.completions.with_raw_response.create(
+        model=scripted_model,
+        messages=[{"role": "user", "content": "add"}],
+        tools=[ADD],
+        max_tokens=80,
+        response_format={"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "object"}}},
+    )
+    assert got.parse().choices[0].message.tool_calls
+    assert "response_format" in got.headers["x-blazar-warning"]

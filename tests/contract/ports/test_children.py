@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import pytest
 
-from blazar.adapters.engines.children import Patience, SubprocessChildren
+from blazar.adapters.engines.children import SubprocessChildren
 from blazar.adapters.engines.llamacpp.spec import LLAMACPP
 from blazar.adapters.engines.pool import ChildPool
+from blazar.adapters.hardware.processes import SystemProcesses
 from blazar.application.ports.children import Child, Children, LaunchPlan
 from blazar.domain.errors import SpawnFailed
 from blazar.domain.kinds import EngineKind
@@ -34,7 +35,7 @@ def with_processes(folder: Path) -> Case:
         RealEntropy(),
         lambda port, key, model: ChildPool("127.0.0.1", port, key, model),
         {EngineKind.LLAMACPP: LLAMACPP},
-        patience=Patience(ready=10.0),
+        processes=SystemProcesses(),
     )
     program = stub_server(folder)
     switches = {"stubborn": {"ignore_term": 1}, "loading": {"load_secs": 600}, "doomed": {"oom": 1}}

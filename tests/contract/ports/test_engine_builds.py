@@ -7,6 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from blazar.adapters.engines.builds import ArchiveBuilds
+from blazar.adapters.hardware.processes import SystemProcesses
 from blazar.application.ports.engines import EngineBuilds
 from blazar.domain.errors import Conflict, Malformed, NotFound
 from tests.fakes.builds import MemoryEngineBuilds
@@ -23,7 +24,9 @@ class Case(NamedTuple):
 def on_disk(folder: Path) -> Case:
     archive = write_tar(folder / "llama-b7777.tar.gz", [Entry("top/llama-server", b"x", mode=0o755)])
     engines = folder / "engines"
-    return Case(ArchiveBuilds(engines), str(archive), digest(archive), lambda tag: (engines / tag).is_dir())
+    return Case(
+        ArchiveBuilds(engines, SystemProcesses()), str(archive), digest(archive), lambda tag: (engines / tag).is_dir()
+    )
 
 
 def in_memory(_: Path) -> Case:

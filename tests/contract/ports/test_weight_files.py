@@ -150,3 +150,14 @@ def test_linking_what_is_gone_is_refused(world: World) -> None:
     """With its path; nothing is linked."""
     with pytest.raises(NotFound, match="gone"):
         world.weights.link("m", (world.single + ".gone",))
+
+
+def test_files_are_the_same_by_link_or_by_content(world: World) -> None:
+    """Order and number count; another file is another file."""
+    links, _ = world.weights.link("m", (world.single,))
+    assert world.weights.same(links, (world.single,))
+    assert not world.weights.same(links, (world.other,))
+    assert not world.weights.same(world.shards, tuple(reversed(world.shards)))
+    assert not world.weights.same(world.shards, world.shards[:1])
+    with pytest.raises(NotFound, match="gone"):
+        world.weights.same(links, (world.single + ".gone",))

@@ -40,6 +40,16 @@ EMPTY: dict[str, Any] = {
 }
 
 
+# Functions that look a phrase up in a table: of these, every row.
+TABLES: dict[str, tuple[dict[str, str], Callable[[str], str]]] = {
+    "config_wants": (teaching._WANTS, lambda what: teaching.config_wants(what, 7)),
+    "field_must": (teaching._MUST, lambda what: teaching.field_must("NAME", what)),
+    "body_flaw": (teaching._BODY, lambda what: teaching.body_flaw(what, " (byte 7)")),
+    "schema_flaw": (teaching._SCHEMA, teaching.schema_flaw),
+    "embedding_flaw": (teaching._EMBEDDING, lambda what: teaching.embedding_flaw(what, 7, 8)),
+}
+
+
 def sentences() -> dict[str, Callable[..., str]]:
     return {
         name: function
@@ -59,13 +69,13 @@ def said(function: Callable[..., str], *, empty: bool = False) -> str:
 
 
 def spoken() -> dict[str, list[str]]:
-    """All sentences, with and without their optional parts; of the table of configuration bounds, every row."""
+    """All sentences, with and without their optional parts; of the tables, every row."""
     texts = {
         name: sorted({said(function), said(function, empty=True)})
         for name, function in sorted(sentences().items())
-        if function is not teaching.config_wants
+        if name not in TABLES
     }
-    return texts | {"config_wants": [teaching.config_wants(what, 7) for what in sorted(teaching._WANTS)]}
+    return texts | {name: [say(what) for what in sorted(rows)] for name, (rows, say) in TABLES.items()}
 
 
 def test_no_sentence_has_changed_unseen() -> None:

@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from blazar.domain.wire.answer import Answer
 from blazar.domain.wire.anthropic_stream import BlockWriter
 from blazar.domain.wire.child import ChildReader
-from blazar.domain.wire.delta import Delta, Writer
+from blazar.domain.wire.delta import Delta, Failed, Finish, Reasoning, Text, ToolFragment, Usage, Writer
 from blazar.domain.wire.ollama_stream import NdjsonWriter
 from blazar.domain.wire.openai_stream import StreamFilter
+from blazar.domain.wire.tools import CallGatherer
 from blazar.domain.wire.turn import Shape, Turn
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -172,3 +174,22 @@ def well_nested(told: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 blocks[-1]["pieces"].append(item["delta"])
     assert not is_open
     return blocks
+
+
+def collect(deltas: list[Delta]) -> Answer | Failed:
+    """What a whole stream said, as the record that a buffered answer is."""
+    gatherer = CallGatherer()
+    text = "".join(delta.text for delta in deltas if isinstance(delta, Text))
+    reasoning = "".join(delta.text for delta in deltas if isinstance(delta, Reasoning))
+    finish, usage = Finish("stop"), Usage(0, 0)
+    for delta in deltas:
+        match delta:
+            case Failed():
+                return delta
+            case ToolFragment():
+                gatherer.add(delta)
+            case Finish():
+                finish = delta
+            case Usage():
+                usage = delta
+    return Answer(text, reasoning, gatherer.calls(), finish, usage)

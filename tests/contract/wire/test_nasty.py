@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from blazar.domain.wire.answer import Answer, collect
+from blazar.domain.wire.answer import Answer
 from blazar.domain.wire.delta import Failed, Finish, Reasoning, Text, Usage
 from tests.contract.wire.chunks import (
     DONE,
@@ -14,6 +14,7 @@ from tests.contract.wire.chunks import (
     bytewise,
     call,
     chunk,
+    collect,
     event,
     events,
     filtered,

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from blazar.domain.wire.answer import Answer, answer_of, collect
+from blazar.domain.wire.answer import Answer, answer_of
 from blazar.domain.wire.delta import Failed, Finish, Usage
 from tests.contract.wire.chunks import (
     RECORDED,
     WRITERS,
     bytewise,
+    collect,
     decode,
     events,
     filtered,

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from blazar.adapters.cli.locate import start_time
 from blazar.adapters.cli.parser import parse
 from blazar.composition.client import ClientRoot
 from blazar.domain.errors import Unreachable
@@ -60,7 +59,7 @@ def test_the_live_daemon_tells_what_an_engine_serves(tmp_path: Path, stub: StubD
     root.places.ensure()
     root.places.config_file.parent.mkdir(parents=True)
     root.places.config_file.write_text('[[keys]]\nname = "n"\nkey = "plm_x"\n')
-    note = {"url": stub.url, "pid": os.getpid(), "start_time": start_time(os.getpid())}
+    note = {"url": stub.url, "pid": os.getpid(), "start_time": root.processes.start_time(os.getpid())}
     (root.places.run / "daemon.json").write_text(json.dumps(note))
     rows = [{"name": "a", "engine": "b1"}, {"name": "b", "engine": "b2"}]
     stub.answers["GET", "/api/ps"] = (200, {"models": rows})

@@ -1,11 +1,12 @@
 """Binding the address, once."""
 
+import errno
 import socket
 
 import pytest
 
-from blazar.composition.listener import bind, url_of
-from blazar.domain.errors import BindConflict, Malformed
+from blazar.composition.listener import bind, reaches_others, url_of
+from blazar.domain.errors import BindConflict, Malformed, Refusal
 
 
 def test_port_zero_takes_a_free_port() -> None:
@@ -39,3 +40,23 @@ def test_small_writes_do_not_wait_for_acknowledgements() -> None:
     """Accepted connections inherit TCP_NODELAY from the listener; a server handed a socket does not set it."""
     with bind("127.0.0.1", 0) as listener:
         assert listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+@pytest.mark.parametrize(("host", "others"), [("127.0.0.1", False), ("0.0.0.0", True)])
+def test_a_listener_for_other_machines_is_known_as_one(host: str, others: bool) -> None:
+    """Without keys, that is worth a warning."""
+    with bind(host, 0) as listener:
+        assert reaches_others(listener) is others
+
+
+def test_a_port_that_needs_privileges_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody has taken it, so it is no conflict (exit 3): another port helps, waiting does not."""
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(socket.socket, "bind", refuse)
+    with pytest.raises(Refusal, match=r"127\.0\.0\.1:80 needs privileges") as refused:
+        bind("127.0.0.1", 80)
+    assert not isinstance(refused.value, BindConflict)
+    assert "above 1023" in str(refused.value)

@@ -48,7 +48,8 @@ def test_a_models_life(local: Local, tmp_path: Path) -> None:
     """Import, list, show, copy, remove: the file of the user stays."""
     file = a_model(tmp_path / "Some-Model.gguf")
     models = local.models()
-    assert models.add(str(file), None).name == "some-model"
+    assert models.add(str(file), None)[0].name == "some-model"
+    assert models.add(str(file), None)[1] is True
     assert models.copy("some-model", "alias").digest == models.list()[1].digest
     shown = models.show("some-model", verbose=True)
     assert (shown["architecture"], shown["context_length"], shown["hardlinked"]) == ("llama", 64, True)
@@ -117,3 +118,60 @@ def test_the_diagnosis_needs_no_daemon(local: Local) -> None:
     assert list(sections) == ["SYSTEM", "GPU", "ENGINES", "MODELS", "CHANNELS", "RUNTIME"]
     assert any(row["status"] == "fail" and "prot" in row["detail"] for row in sections["SYSTEM"])
     assert any("no daemon" in row["detail"] for row in sections["RUNTIME"])
+
+
+def test_builds_are_asked_in_the_configured_environment(local: Local) -> None:
+    """`engine_env` reaches the probe; a file that cannot be read does not keep builds from being listed."""
+    local.folders.config_file.write_text('[engine_env]\nNEEDED = "1"\n')
+    assert local.engines()._probe._extra == {"NEEDED": "1"}
+    local.folders.config_file.write_text("port = x\n")
+    assert local.engines()._probe._extra == {}
+
+
+def test_a_named_file_must_be_there(tmp_path: Path) -> None:
+    """Defaults in its place would go unnoticed; at the usual place nothing is fine."""
+    for named in (False, True):
+        local = Local(Folders(tmp_path / "nofile.toml", tmp_path / "data", named=named), {}, lambda _: [])
+        if named:
+            with pytest.raises(BadConfig, match="no configuration file"):
+                local.settings().get("port")
+        else:
+            assert local.settings().get("port")[0] == 11435
+
+
+@pytest.fixture
+def misled(tmp_path: Path) -> Iterator[Local]:
+    """A file with two mistakes, named, and a program that is no engine."""
+    file = tmp_path / "c.toml"
+    file.write_text("prot = 1\nhots = 2\n")
+    local = Local(Folders(file, tmp_path / "data", named=True), {"BLAZAR_ENGINE_PATH": "/bin/ls"}, lambda _: [])
+    yield local
+    local.close()
+
+
+def test_what_would_keep_a_daemon_from_starting_is_known_before(misled: Local) -> None:
+    """File first, then the engine that was named."""
+    with pytest.raises(BadConfig, match="prot"):
+        misled.check_start()
+    misled.folders.config_file.write_text("")
+    with pytest.raises(Malformed, match="/bin/ls is no llama-server"):
+        misled.check_start()
+
+
+def test_remarks_are_about_what_was_named(misled: Local, local: Local) -> None:
+    """Every problem of the file; nothing at all where nothing was named."""
+    found = misled.remarks()
+    assert [(row["check"], row["status"]) for row in found["SYSTEM"]] == [("--config", "fail")] * 2
+    assert [(row["check"], row["status"]) for row in found["ENGINES"]] == [("BLAZAR_ENGINE_PATH", "fail")]
+    assert local.remarks() == {}
+
+
+def test_a_named_engine_that_is_none_is_left_out_and_told(misled: Local) -> None:
+    """A listing says why it lacks it, the diagnosis has a row, and choosing it says the same."""
+    engines = misled.engines()
+    assert "local" not in [row.tag for row in engines.list()]
+    assert "/bin/ls" in engines.trouble
+    with pytest.raises(Malformed, match="/bin/ls"):
+        engines.use("local")
+    (section,) = [part for part in misled.diagnose()["sections"] if part["name"] == "ENGINES"]
+    assert section["rows"][0]["status"] == "fail"

@@ -35,6 +35,7 @@ VERBS: Final = {
     "doctor": "doctor:doctor",
     "completion": "installation:completion",
     "version": "installation:version",
+    "help": "installation:help_on",
     "accounts": "installation:accounts",
 }
 """By the `action` that the parser sets."""

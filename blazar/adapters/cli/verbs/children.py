@@ -12,6 +12,7 @@ from blazar.adapters.cli.root import Root
 from blazar.adapters.cli.say import confirm, put_json, working
 from blazar.domain import teaching
 
+_READY = "serving"  # as `ps` and `domain.instance.machine` call it
 _PS = (
     Column("NAME"),
     Column("STATE"),
@@ -78,11 +79,20 @@ def load(args: argparse.Namespace, root: Root) -> int:
     body: dict[str, Any] = {"model": args.model}
     if args.keep_alive is not None:
         body["keep_alive"] = keep_alive(args.keep_alive)
+    before = {row.get("key"): row for row in client.call("GET", "/api/ps").get("models") or []}
     with working(args, f"loading {args.model}"):
         answer = client.call("POST", "/api/load", body, timeout=None)
+    name = str(answer.get("model") or args.model)
     seconds = float(answer.get("load_seconds") or 0)
-    confirm(args, teaching.model_loaded(str(answer.get("model") or args.model), seconds), **answer)
+    already = _is_same_child(before.get(answer.get("key")), answer)
+    said = teaching.model_loaded_already(name) if already else teaching.model_loaded(name, seconds)
+    confirm(args, said, **answer, already=already)
     return OK
+
+
+def _is_same_child(before: dict[str, Any] | None, now: dict[str, Any]) -> bool:
+    """Whether what is loaded now was ready before it was asked for."""
+    return before is not None and before.get("state") == _READY and before.get("pid") == now.get("pid")
 
 
 def evict(args: argparse.Namespace, root: Root) -> int:
@@ -104,5 +114,5 @@ def explain(args: argparse.Namespace, root: Root) -> int:
         fit = answer.get("fit")
         if isinstance(fit, dict):
             answer["fit"] = {name: size(value) if type(value) is int else value for name, value in fit.items()}
-        print(outline(answer))
+        print(outline(answer, commands=("argv",)))
     return OK

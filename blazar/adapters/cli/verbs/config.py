@@ -2,11 +2,12 @@
 
 import argparse
 
-from blazar.adapters.cli.exits import OK
+from blazar.adapters.cli.exits import FAILED, OK, report
 from blazar.adapters.cli.render import Column, table
 from blazar.adapters.cli.root import Root
 from blazar.adapters.cli.say import confirm, put_json
 from blazar.domain import teaching
+from blazar.domain.errors import BadConfig
 
 _LIST = (Column("KEY"), Column("VALUE"), Column("FROM"))
 
@@ -51,8 +52,19 @@ def path(args: argparse.Namespace, root: Root) -> int:
 
 
 def validate(args: argparse.Namespace, root: Root) -> int:
-    """Read it as the daemon would; what is wrong is raised with its line."""
-    root.settings.plain()
-    file = str(root.places.config_file)
-    confirm(args, teaching.config_valid(file), path=file, valid=True)
+    """Read it as the daemon would; everything that is wrong is told with its line."""
+    file, there = root.places.config_file, root.places.config_file.is_file()
+    facts = {"path": str(file), "exists": there}
+    try:
+        root.settings.plain()
+    except BadConfig as wrong:
+        if args.json:
+            put_json({**facts, "valid": False, "problems": list(wrong.problems)})
+        else:
+            for problem in wrong.problems:
+                report(problem, FAILED, as_json=False)
+        return FAILED
+    confirm(
+        args, (teaching.config_valid if there else teaching.config_absent)(str(file)), **facts, valid=True, problems=[]
+    )
     return OK

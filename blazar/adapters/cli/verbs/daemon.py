@@ -1,6 +1,7 @@
 """`serve`, `stop`, `restart`, `status`: the life of the daemon as seen from a shell."""
 
 import argparse
+import sys
 from pathlib import Path
 
 from blazar.adapters.cli.background import Bind, reporting, start_daemon, started_with, stop_daemon
@@ -37,22 +38,35 @@ def _start(args: argparse.Namespace, root: Root, bind: Bind) -> int:
 
 def stop(args: argparse.Namespace, root: Root) -> int:
     """End the daemon of this data folder."""
-    note = read_note(root.places.run)
+    note = read_note(root.places.run, root.processes)
     if note is None:
-        raise Unreachable(teaching.daemon_not_running())
-    stop_daemon(note)
+        raise Unreachable(teaching.nothing_to_stop())
+    _stop(args, root, note)
     confirm(args, teaching.daemon_stopped(note.pid), stopped=True, pid=note.pid)
     return OK
 
 
+def _stop(args: argparse.Namespace, root: Root, note: Note) -> None:
+    def waiting() -> None:
+        if not args.quiet:
+            print(teaching.daemon_stopping(), file=sys.stderr, flush=True)
+
+    stop_daemon(root.processes, note, waiting=waiting)
+
+
 def restart(args: argparse.Namespace, root: Root) -> int:
-    """Stop what runs and start it again: with the options given now, else with those it was started with."""
+    """Stop what runs and start it again: with the options given now, else with those it was started with.
+
+    What would keep the new one from starting is found out first: then the old one goes on.
+    """
     bind = bind_of(args)
-    note = read_note(root.places.run)
+    note = read_note(root.places.run, root.processes)
     if note is not None:
         before = _bind_of_running(note)
         bind = bind.over(before)
-        stop_daemon(note)
+    root.check_start(bind.config)
+    if note is not None:
+        _stop(args, root, note)
     return _start(args, root, bind)
 
 

@@ -16,13 +16,20 @@ from blazar.adapters.cli.verbs.models import daemon_of
 def doctor(args: argparse.Namespace, root: Root) -> int:
     """Ask the daemon, which sees its children too; without one, look ourselves."""
     client = daemon_of(root)
-    found = client.call("GET", "/api/doctor") if client is not None else root.diagnose()
+    found = _with(client.call("GET", "/api/doctor"), root.remarks()) if client is not None else root.diagnose()
     if args.json:
         put_json(found)
     else:
         _print(found, quiet=args.quiet)
     rows = [row for section in found.get("sections") or [] for row in section["rows"]]
     return FAILED if any(row.get("status") == "fail" for row in rows) else OK
+
+
+def _with(found: dict[str, Any], remarks: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    """A daemon's report, and beside it what was named here: it runs with a file and an engine of its own."""
+    for section in found.get("sections") or []:
+        section["rows"] = [*section["rows"], *remarks.get(section["name"], [])]
+    return found
 
 
 def _print(found: dict[str, Any], *, quiet: bool) -> None:

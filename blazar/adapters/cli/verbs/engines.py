@@ -3,12 +3,13 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from blazar.adapters.cli.exits import OK
-from blazar.adapters.cli.render import Column, ago, table
+from blazar.adapters.cli.exits import OK, WrongUse
+from blazar.adapters.cli.render import Column, moment, table
 from blazar.adapters.cli.root import Root
 from blazar.adapters.cli.say import confirm, put_json, working
+from blazar.application.engines.list_engines import engine_row
 from blazar.domain import teaching
 
 if TYPE_CHECKING:
@@ -25,58 +26,50 @@ _LIST = (
 )
 
 
-def row_of(engine: "Engine") -> dict[str, Any]:
-    """A record in the words of /api/engines."""
-    return {
-        "tag": engine.tag,
-        "kind": engine.kind.value,
-        "provenance": engine.provenance.value,
-        "version": engine.version,
-        "active": engine.active,
-        "server_path": engine.server_path,
-        "installed_at": engine.installed_at,
-    }
-
-
 def listing(args: argparse.Namespace, root: Root) -> int:
     """Every build; --quiet prints tags only."""
-    rows = [row_of(engine) for engine in root.engines.list()]
+    engines = root.engines
+    builds = engines.list()
+    if engines.trouble:
+        print(teaching.warning(engines.trouble), file=sys.stderr)
     if args.json:
-        put_json({"engines": rows})
+        put_json({"engines": [engine_row(build) for build in builds]})
     elif args.quiet:
-        for row in rows:
-            print(row["tag"])
-    elif rows:
-        print(table(_LIST, [_cells(row) for row in rows]))
+        for build in builds:
+            print(build.tag)
+    elif builds:
+        print(table(_LIST, [_cells(build) for build in builds]))
     else:
         print(teaching.no_builds(), file=sys.stderr)
     return OK
 
 
-def _cells(row: dict[str, Any]) -> list[str]:
+def _cells(engine: "Engine") -> list[str]:
     return [
-        row["tag"],
-        row["kind"],
-        "yes" if row["active"] else "",
-        row["version"] or "-",
-        row["provenance"],
-        ago(row["installed_at"]),
-        row["server_path"] or "-",
+        engine.tag,
+        engine.kind.value,
+        "yes" if engine.active else "",
+        engine.version or "-",
+        engine.provenance.value,
+        moment(engine.installed_at),
+        " ".join(engine.words),  # what is started; a wheel has no program of its own
     ]
 
 
 def install(args: argparse.Namespace, root: Root) -> int:
     """A release archive beside the builds that are there."""
+    if not args.file.strip():
+        raise WrongUse(teaching.path_empty())
     with working(args, f"installing {args.file}"):
         engine = root.engines.install(str(Path(args.file).expanduser().absolute()), args.sha256, args.tag)
-    confirm(args, teaching.engine_installed(engine.tag, engine.active), **row_of(engine))
+    confirm(args, teaching.engine_installed(engine.tag, engine.active), **engine_row(engine))
     return OK
 
 
 def use(args: argparse.Namespace, root: Root) -> int:
     """Make one the active build of its kind."""
     engine = root.engines.use(args.tag)
-    confirm(args, teaching.engine_active(engine.tag), **row_of(engine))
+    confirm(args, teaching.engine_active(engine.tag), **engine_row(engine))
     return OK
 
 

@@ -5,6 +5,7 @@ from typing import NoReturn
 
 from blazar import __version__
 from blazar.adapters.cli.exits import OK
+from blazar.adapters.cli.parser import parse
 from blazar.adapters.cli.root import Root
 from blazar.adapters.cli.say import put_json
 from blazar.domain import teaching
@@ -31,6 +32,13 @@ def version(args: argparse.Namespace, root: Root) -> int:
         put_json({"version": __version__})
     else:
         print(f"blazar {__version__}")
+    return OK
+
+
+def help_on(args: argparse.Namespace, root: Root) -> int:
+    """As --help behind the verb."""
+    del root
+    parse([*args.words, "--help"])
     return OK
 
 

@@ -13,22 +13,30 @@ from typing import BinaryIO
 from blazar.adapters.cli.exits import OK
 from blazar.adapters.cli.root import Root
 from blazar.domain import teaching
-from blazar.domain.errors import NotFound
-from blazar.domain.names import file_stem, resolve
+from blazar.domain.errors import ModelNotFound, NotFound
+from blazar.domain.names import file_stem, near, resolve
 
 POLL = 0.25
 
 
 def logs(args: argparse.Namespace, root: Root) -> int:
     """Print the end of a log; with --follow what is added, until Ctrl-C."""
-    name = args.model or "daemon"
     path = log_of(root.places.run, args.model)
     if not path.is_file():
-        raise NotFound(teaching.no_log(name, str(path)))
+        raise _why_none(args.model, path, root)
     for line in read_log(path, args.lines, follow=args.follow):
         text = line.decode("utf-8", "replace").rstrip("\r\n")
         print(json.dumps({"line": text}, ensure_ascii=False) if args.json else text, flush=args.follow)
     return OK
+
+
+def _why_none(model: str | None, path: Path, root: Root) -> NotFound:
+    """A model that was never loaded has no log; a name that is no model's is a mistake."""
+    if model is None:
+        return NotFound(teaching.no_daemon_log(str(path)))
+    names = [row.name for row in root.models.list()]
+    found = resolve(model, names)
+    return NotFound(teaching.no_log(found, str(path))) if found in names else ModelNotFound(model, near(model, names))
 
 
 def log_of(run_dir: Path, model: str | None) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blazar.adapters.cli.client import DaemonClient
-from blazar.adapters.cli.exits import OK, exit_code, report_error
+from blazar.adapters.cli.exits import OK, WrongUse, exit_code, report_error
 from blazar.adapters.cli.render import Column, ago, outline, size, table
 from blazar.adapters.cli.root import Root
 from blazar.adapters.cli.say import confirm, put_json, working
@@ -40,9 +40,16 @@ def daemon_of(root: Root) -> DaemonClient | None:
 
 def add(args: argparse.Namespace, root: Root) -> int:
     """Catalog a GGUF file where it lies, by hardlink if possible (D36)."""
+    if not args.path.strip():  # it would mean the current folder
+        raise WrongUse(teaching.path_empty())
     with working(args, f"reading {args.path}"):
-        model = root.models.add(str(Path(args.path).expanduser().absolute()), args.name)
-    confirm(args, teaching.model_imported(model.name, model.size, model.owned), **rows_of([model])[0])
+        model, already = root.models.add(str(Path(args.path).expanduser().absolute()), args.name)
+    said = (
+        teaching.model_there_already(model.name)
+        if already
+        else teaching.model_imported(model.name, model.size, model.owned)
+    )
+    confirm(args, said, **rows_of([model])[0], already=already)
     return OK
 
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from blazar.adapters.cli.answer import Printer, ask, keep_alive, setting, timings
+from blazar.adapters.cli.answer import Printer, ask, keep_alive, option, timings
 from blazar.adapters.cli.background import ensure_daemon
 from blazar.adapters.cli.client import DaemonClient
 from blazar.adapters.cli.exits import OK, WrongUse
@@ -28,9 +28,11 @@ SILENCE = 2.0
 
 def run(args: argparse.Namespace, root: Root) -> int:
     """Answer and leave, or hold a conversation."""
-    options = dict(setting(text) for text in args.set)
+    options = dict(option(text) for text in args.set)
     extra = _extra(args)
     if args.interactive or (not args.prompt and is_terminal(sys.stdin)):
+        if args.json:
+            raise WrongUse(teaching.json_needs_prompt())
         return _converse(args, root, options, extra)
     prompt = _prompt(args.prompt)
     if not prompt.strip():

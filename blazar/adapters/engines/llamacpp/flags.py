@@ -1,6 +1,7 @@
 """llama-server's flags as data: spelling, the setting behind it, how to say it. `design.md` lists the keys.
 
 Order is the order on the command line. Long spellings only: they survive renames of short ones and read well in `explain`.
+Every setting named here is a configuration key or one that the launch planner supplies; `FLOOR` rows have none.
 """
 
 import json
@@ -9,10 +10,13 @@ from typing import Any
 
 from blazar.domain.argv import Emit, Flag, always, joined, switch, tristate
 
+FLOOR = ""
+"""The key of a flag that is always said and that no setting changes (D30)."""
 
-def given(default: str) -> Emit:
-    """Always said: the setting, else `default` (the floor of D30)."""
-    return lambda name, setting: (name, default if setting is None else str(setting))
+
+def fixed(*words: str) -> Emit:
+    """`--name WORDS`, whatever the settings say."""
+    return lambda name, _setting: (name, *words)
 
 
 def unless(idle: float | str) -> Emit:
@@ -23,11 +27,6 @@ def unless(idle: float | str) -> Emit:
 def spelled(words: Mapping[str, str]) -> Emit:
     """`--name W` with the engine's word for ours."""
     return lambda name, setting: (name, words.get(setting, str(setting))) if setting else ()
-
-
-def on(name: str, setting: Any) -> tuple[str, ...]:
-    """`--name` unless told otherwise, then `--no-name`."""
-    return tristate(name, setting is None or bool(setting))
 
 
 def only_off(name: str, setting: Any) -> tuple[str, ...]:
@@ -49,24 +48,19 @@ LLAMACPP_FLAGS: tuple[Flag, ...] = (
     # What is served
     Flag("--model", "model_path", always),
     Flag("--alias", "alias", always),
-    Flag("--mmproj", "mmproj"),
-    Flag("--lora", "loras", joined),  # joined: of a repeated flag the engine keeps only the last
-    Flag("--lora-init-without-apply", "lora_init_without_apply", switch),
     # Window, slots, cache
     Flag("--ctx-size", "ctx_size", always),
     Flag("--parallel", "slots", always),
     Flag("--kv-unified", "kv_unified", tristate),
-    Flag("--kv-unified-per-slot", "kv_unified_per_slot"),
-    Flag("--flash-attn", "flash_attn", given("on")),
-    Flag("--fit", "fit", given("off")),  # the engine must not shrink the window that was promised
+    Flag("--flash-attn", FLOOR, fixed("on")),
+    Flag("--fit", FLOOR, fixed("off")),  # the engine must not shrink the window that was promised
     Flag("--cache-type-k", "cache_type_k"),
     Flag("--cache-type-v", "cache_type_v"),
     Flag("--swa-full", "swa_full", switch),
     Flag("--ctx-checkpoints", "ctx_checkpoints"),
-    Flag("--cache-ram", "cache_ram_mb", always),
+    Flag("--cache-ram", "cache_ram_mb", always),  # MiB of main memory for prompts that may be continued; 0 is a choice
     Flag("--no-cache-idle-slots", "cache_idle_slots", only_off),
     Flag("--slot-prompt-similarity", "slot_prompt_similarity"),
-    Flag("--slot-save-path", "slot_save_path"),
     Flag("--keep", "keep_tokens"),
     Flag("--context-shift", "context_shift", switch),  # ODD: said only when asked for; upstream switched it off
     Flag("--cont-batching", "cont_batching", tristate),
@@ -83,7 +77,6 @@ LLAMACPP_FLAGS: tuple[Flag, ...] = (
     Flag("--poll-batch", "poll_batch", always),
     Flag("--numa", "numa"),
     # Accelerators and where tensors lie
-    Flag("--n-gpu-layers", "gpu_layers", always),
     Flag("--main-gpu", "main_gpu", unless(-1)),
     Flag("--split-mode", "split_mode"),
     Flag("--tensor-split", "tensor_split"),
@@ -91,7 +84,6 @@ LLAMACPP_FLAGS: tuple[Flag, ...] = (
     Flag("--n-cpu-moe", "cpu_moe_n"),
     Flag("--n-cpu-ffn", "cpu_ffn_n"),
     Flag("--override-tensor", "override_tensor", joined),
-    Flag("--rpc", "rpc_servers"),
     Flag("--op-offload", "op_offload", tristate),
     Flag("--no-kv-offload", "no_kv_offload", switch),
     Flag("--no-host", "no_host", switch),
@@ -101,7 +93,6 @@ LLAMACPP_FLAGS: tuple[Flag, ...] = (
     Flag("--lazy-mode", "lazy_mode", unless("auto")),
     Flag("--check-tensors", "check_tensors", switch),
     Flag("--no-warmup", "warmup", only_off),
-    Flag("--sleep-idle-seconds", "sleep_idle_seconds"),
     # Templates, thinking, sampling
     Flag("--chat-template", "chat_template"),
     Flag("--chat-template-file", "chat_template_file"),
@@ -111,41 +102,24 @@ LLAMACPP_FLAGS: tuple[Flag, ...] = (
     Flag("--reasoning-budget", "reasoning_budget", unless(-1)),
     Flag("--reasoning-budget-message", "reasoning_budget_message"),
     Flag("--samplers", "samplers"),
-    Flag("--spm-infill", "spm_infill", switch),
-    # Embeddings, images, video
+    # Embeddings
     Flag("--embeddings", "embeddings", switch),
     Flag("--pooling", "pooling"),
     Flag("--embd-normalize", "embd_normalize"),
-    Flag("--no-mmproj-offload", "mmproj_offload", only_off),
-    Flag("--mmproj-device", "mmproj_device"),
-    Flag("--image-min-tokens", "image_min_tokens"),
-    Flag("--image-max-tokens", "image_max_tokens"),
-    Flag("--mtmd-batch-max-tokens", "mtmd_batch_max_tokens"),
-    Flag("--video-ffmpeg-dir", "video_ffmpeg_dir"),
-    Flag("--video-fps", "video_fps"),
-    Flag("--video-timestamp-interval", "video_timestamp_interval"),
     # Window extension
-    Flag("--rope-scaling", "rope_scaling"),
-    Flag("--rope-scale", "rope_scale"),
     Flag("--yarn-orig-ctx", "yarn_orig_ctx"),
     Flag("--yarn-ext-factor", "yarn_ext_factor", unless(-1.0)),
     Flag("--yarn-attn-factor", "yarn_attn_factor"),
     Flag("--yarn-beta-fast", "yarn_beta_fast"),
     Flag("--yarn-beta-slow", "yarn_beta_slow"),
-    # Speculation
-    Flag("--spec-draft-model", "draft_model"),
-    Flag("--spec-type", "spec_type"),
-    Flag("--spec-draft-n-max", "spec_draft_n_max"),
-    Flag("--spec-draft-n-min", "spec_draft_n_min"),
-    Flag("--spec-draft-p-min", "spec_draft_p_min"),
     # The door
-    Flag("--cors-origins", "cors_origins", given("localhost")),  # the engine's default is any origin (case J21)
-    Flag("--ui", "ui", lambda name, setting: tristate(name, bool(setting))),
-    Flag("--metrics", "metrics", lambda name, setting: switch(name, setting is None or setting)),
-    Flag("--slots", "slots_endpoint", on),
+    Flag("--cors-origins", FLOOR, fixed("localhost")),  # the engine's default is any origin (case J21)
+    Flag("--no-ui", FLOOR, fixed()),
+    Flag("--metrics", FLOOR, fixed()),
+    Flag("--slots", FLOOR, fixed()),
     Flag("--threads-http", "threads_http"),
     Flag("--timeout", "server_timeout_secs", always),
     Flag("--sse-ping-interval", "sse_ping_interval", always),
     Flag("--reuse-port", "reuse_port", switch),
-    Flag("--verbosity", "verbosity", given("4")),  # 4 prints what memory went where and no prompt text
+    Flag("--verbosity", FLOOR, fixed("4")),  # 4 prints what memory went where and no prompt text
 )

@@ -48,7 +48,8 @@ class Hot:
             await reply.drain()
         finally:
             reply.over = True
-            watch.cancel()
+            # Not at once: the server has just woken it, and what is cancelled first is searched for in the server's queue.
+            asyncio.get_running_loop().call_soon(watch.cancel)
 
 
 async def _body(receive: Receive) -> bytes | None:

@@ -3,6 +3,7 @@
 The only module of the lane that knows the JSON library. Decides no meaning: names and defaults here, everything else in the domain.
 """
 
+import re
 from typing import Any, Final
 
 import msgspec
@@ -85,14 +86,44 @@ class Chunk(msgspec.Struct, gc=False):
     error: Any = None
 
 
+class Infilled(msgspec.Struct, gc=False):
+    """One event of llama-server's infill route, or its whole reply; the counts come with the last."""
+
+    content: str | None = None
+    stop: bool = False
+    stop_type: str | None = None
+    stopping_word: str | None = None
+    tokens_predicted: int | None = None
+    tokens_evaluated: int | None = None
+    timings: Timings | None = None
+    error: Any = None
+
+
+_INFILLED: Final = msgspec.json.Decoder(Infilled)
 _CHUNK: Final = msgspec.json.Decoder(Chunk)
 _ANY: Final = msgspec.json.Decoder()
 _ENCODER: Final = msgspec.json.Encoder()
+_BYTE: Final = re.compile(r"\(byte \d+\)")
 
 
 def decode_chunk(data: bytes) -> ChildChunk:
     """`data` as a chunk; raises `ValueError` (msgspec's errors are)."""
     return _CHUNK.decode(data)
+
+
+def decode_infilled(data: bytes) -> ChildChunk:
+    """The same of the infill route, in the words of the others, so that one reader reads both."""
+    said = _INFILLED.decode(data)
+    if not said.stop:
+        return Chunk(choices=[Choice(text=said.content)], error=said.error)
+    finish = "length" if said.stop_type == "limit" else "stop"
+    return Chunk(
+        choices=[Choice(text=said.content, finish_reason=finish)],
+        usage=Counts(said.tokens_evaluated, said.tokens_predicted),
+        timings=said.timings,
+        verbose=Verbose(said.stopping_word),
+        error=said.error,
+    )
 
 
 def decode(data: bytes) -> Any:
@@ -113,10 +144,14 @@ def quote(text: str) -> bytes:
         return _ENCODER.encode(text.encode("utf-8", "replace").decode())
 
 
+BOM: Final = b"\xef\xbb\xbf"
+"""Some editors and shells put it before a file's first byte; it says nothing and is dropped (RFC 8259, 8.1)."""
+
+
 def body_object(raw: bytes) -> dict[str, Any]:
     """A request body that must be a JSON object; raises `Malformed` (case A21)."""
     try:
-        body = _ANY.decode(raw)
+        body = _ANY.decode(raw.removeprefix(BOM))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise not_json(raw, error) from None
     if not isinstance(body, dict):
@@ -126,12 +161,33 @@ def body_object(raw: bytes) -> dict[str, Any]:
 
 def not_json(raw: bytes, error: Exception) -> Malformed:
     """Why a body is not JSON, in words that fit every decoder failure."""
-    if not raw:
-        why = "it is empty"
+    said = str(error)
+    if not raw.strip():
+        why = teaching.body_flaw("empty")
     elif isinstance(error, RecursionError):
-        why = "it is nested too deeply"
-    elif isinstance(error, UnicodeDecodeError):
-        why = "it is not UTF-8"
+        why = teaching.body_flaw("deep")
+    elif not _is_text(raw):
+        why = teaching.body_flaw("bytes")
+    elif "out of range" in said:
+        why = teaching.body_flaw("number")
+    elif "surrogate" in said or "hex escape" in said:
+        why = teaching.body_flaw("escape", _place(said))  # half of a pair: cut text, as a rule
+    elif "truncated" in said:
+        why = teaching.body_flaw("cut")
     else:
-        why = str(error).removeprefix("JSON is malformed: ")
+        why = said.removeprefix("JSON is malformed: ")
     return Malformed(teaching.body_not_json(why))
+
+
+def _is_text(raw: bytes) -> bool:
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _place(said: str) -> str:
+    """Where, if the decoder tells."""
+    found = _BYTE.search(said)
+    return f" {found[0]}" if found else ""

@@ -5,27 +5,32 @@ ASGI, no engine: `Reply` and `Leasing` are all it sees. `design.md` has the whol
 """
 
 import asyncio
-import math
+import re
 from collections.abc import Callable
 from typing import Final, TypeVar
 
+from blazar.adapters.http.lane.codec import BOM
+from blazar.adapters.http.lane.headers import warning_headers
 from blazar.adapters.http.lane.job import Job, Occasion
-from blazar.adapters.http.lane.relay import Limits, Relay, refuse, send_whole, warning_headers
+from blazar.adapters.http.lane.judge import SchemaJudge
+from blazar.adapters.http.lane.relay import Limits, Relay, refuse, send_whole
 from blazar.adapters.http.lane.reply import LaneRequest, Reply
 from blazar.adapters.http.lane.rows import ROWS, Row
 from blazar.adapters.http.record import RequestRecord
 from blazar.application.ports.clock import Clock
+from blazar.application.ports.schemas import Schemas
 from blazar.application.ports.upstream import Headers
 from blazar.application.supervise.leasing import DEFAULT_WAIT, Ask, Lease, Leasing
 from blazar.application.supervise.views import Supervising
 from blazar.domain import teaching
-from blazar.domain.errors import BlazarError, ChildDied, Forbidden
+from blazar.domain.errors import BlazarError, ChildDied, Forbidden, Malformed
 from blazar.domain.wire.delta import Usage
 
 OFF_LOOP: Final = 64 * 1024
 """Bytes above which a body is parsed in a thread: 1 MB takes the loop 2 ms, in which no token moves."""
 
 DEADLINE_HEADER: Final = b"x-blazar-deadline-ms"
+_MILLISECONDS: Final = re.compile(rb"\d{1,15}(\.\d{1,15})?")
 LONGEST_WAIT: Final = 600.0
 """Seconds; a caller's deadline beyond this is as good as none, and every ticket ends (D17)."""
 
@@ -35,8 +40,16 @@ _T = TypeVar("_T")
 class Lane:
     """Serves the hot endpoints. One per daemon; keeps nothing between requests."""
 
-    def __init__(self, leasing: Leasing, supervising: Supervising, clock: Clock, limits: Limits = Limits()) -> None:  # noqa: B008 - immutable
+    def __init__(
+        self,
+        leasing: Leasing,
+        supervising: Supervising,
+        clock: Clock,
+        schemas: Schemas,
+        limits: Limits = Limits(),  # noqa: B008 - immutable
+    ) -> None:
         self._leasing, self._supervising, self._clock, self._limits = leasing, supervising, clock, limits
+        self._judge = SchemaJudge(schemas)
 
     async def serve(self, request: LaneRequest, reply: Reply) -> None:
         """Answer; every error of ours or the child's is told here, in the dialect of the path. Returns when all is written."""
@@ -44,8 +57,11 @@ class Lane:
         record = request.record
         record.dialect = row.dialect.value
         try:
-            job = await _off_loop(len(request.body), lambda: row.understand(request.body))
+            body = request.body.removeprefix(BOM)
+            job = await _off_loop(len(body), lambda: row.understand(body))
             record.model, record.stream = job.model, job.stream
+            if job.schema is not None:
+                await self._judge.check(job.schema)
             if job.load_only:
                 await self._load(job, row, request, reply)
             elif (lease := await self._lease(job, row, request, reply)) is not None:
@@ -55,13 +71,14 @@ class Lane:
 
     async def _lease(self, job: Job, row: Row, request: LaneRequest, reply: Reply) -> Lease | None:
         """A place at a child; None when the client left while it waited."""
-        allowed = request.key_models
+        allowed, wait = request.key_models, _wait(request)
         lease = self._leasing.try_lease(job.model, row.task) if allowed is None or job.model in allowed else None
         if lease is not None and job.num_ctx > lease.ctx:
             lease.release()  # a wider window is asked for: the supervisor decides whether it reshapes (case B8)
             lease = None
         if lease is None:
-            ask = Ask(job.model, row.task, _wait(request), job.num_ctx, allowed, request.record.key)
+            note = request.record.note_depth
+            ask = Ask(job.model, row.task, wait, job.num_ctx, allowed, request.record.key, note)
             lease = await self._in_line(ask, reply)
         if lease is not None:
             request.record.queue_seconds = lease.queue_seconds
@@ -133,11 +150,10 @@ def _wait(request: LaneRequest) -> float:
     text = request.headers.get(DEADLINE_HEADER)
     if text is None:
         return DEFAULT_WAIT
-    try:
-        seconds = float(text) / 1000
-    except ValueError:
-        return DEFAULT_WAIT
-    return min(seconds, LONGEST_WAIT) if seconds >= 0 and not math.isnan(seconds) else DEFAULT_WAIT
+    if _MILLISECONDS.fullmatch(text) is None:
+        name = DEADLINE_HEADER.decode()
+        raise Malformed(teaching.field_must(name, "milliseconds"), name)
+    return min(float(text) / 1000, LONGEST_WAIT)
 
 
 def _extra(lease: Lease) -> Headers:

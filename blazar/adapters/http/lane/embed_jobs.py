@@ -91,7 +91,7 @@ class _EmbedJob(Job):
         except ValueError:
             answer = None
         if not isinstance(answer, dict):
-            raise EngineSaid(502, teaching.embedding_unusable(self.model, "it is not JSON"))
+            raise EngineSaid(502, teaching.embedding_unusable(self.model, teaching.embedding_flaw("json")))
         return answer
 
 
@@ -106,7 +106,7 @@ class OpenAiEmbedJob(_EmbedJob):
         self._count = _count(body.get("input"))
         encoding = body.get("encoding_format", "float")
         if encoding not in ("float", "base64"):
-            raise Malformed(teaching.field_wrong("encoding_format", '"float" or "base64"'), "encoding_format")
+            raise Malformed(teaching.field_must("encoding_format", "encoding"), "encoding_format")
         if "dimensions" in body:
             raise Malformed(teaching.field_unsupported("dimensions", teaching.dimensions_unsupported()), "dimensions")
         self._truncate = want_bool(body, "truncate", default=False)
@@ -142,7 +142,7 @@ class OpenAiEmbedJob(_EmbedJob):
             raw = b64decode(text, validate=True)
             return list(struct.unpack(f"<{len(raw) // 4}f", raw))
         except (ValueError, struct.error):
-            raise EngineSaid(502, teaching.embedding_unusable(self.model, "it is not base64")) from None
+            raise EngineSaid(502, teaching.embedding_unusable(self.model, teaching.embedding_flaw("base64"))) from None
 
 
 class OllamaEmbedJob(_EmbedJob):
@@ -194,4 +194,4 @@ def _count(value: Any) -> int:
             return 1
         if all(isinstance(item, str | list) for item in value):
             return len(value)
-    raise Malformed(teaching.field_wrong("input", "a text, a list of texts, or token ids"), "input")
+    raise Malformed(teaching.field_must("input", "input"), "input")

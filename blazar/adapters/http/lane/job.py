@@ -5,6 +5,7 @@ from typing import Final, NamedTuple, Protocol
 
 from blazar.application.ports.upstream import ChildCall, Headers
 from blazar.domain.wire.delta import Failed, Usage
+from blazar.domain.wire.structured import Asked
 from blazar.domain.wire.turn import Turn
 
 JSON_BODY: Final[Headers] = ((b"content-type", b"application/json"),)
@@ -64,6 +65,10 @@ class Job(Protocol):
     num_ctx: int
     load_only: bool  # no prompt: only load, or with keep_alive 0 unload
     warnings: Sequence[str]
+    schema: Asked | None = None
+    """The schema wanted of the answer, to be judged before anything is leased."""
+    constraint: str = ""
+    """What the engine holds the answer to, in the receipt's words (D19); empty: nothing, or not all that was asked for."""
 
     def call(self, child_model: str) -> ChildCall:
         """The request in the child's words."""

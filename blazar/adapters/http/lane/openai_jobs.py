@@ -6,20 +6,22 @@ Decides when a request must be parsed at all; what changes then is the domain's 
 import re
 from typing import Any, Final
 
-import msgspec
-
 from blazar.adapters.http.lane import codec
 from blazar.adapters.http.lane.job import JSON_BODY, Job, Occasion, Whole, unused
-from blazar.adapters.http.lane.peek import peek
+from blazar.adapters.http.lane.peek import Peek, given, peek
+from blazar.adapters.http.lane.receipt import kept
 from blazar.adapters.http.lane.second import SecondTry
 from blazar.adapters.http.lane.streams import Passthrough
+from blazar.adapters.http.lane.translated_jobs import InfillJob
 from blazar.application.ports.upstream import ChildCall
 from blazar.domain.errors import EngineSaid
 from blazar.domain.instance.idle import parse_keep_alive
 from blazar.domain.wire.answer import answer_of
 from blazar.domain.wire.delta import Failed, Usage
-from blazar.domain.wire.openai import check, normalise, plan, reply_bytes
+from blazar.domain.wire.openai import STRIPPED, check, normalise, plan, refuse_unmade, reply_bytes
+from blazar.domain.wire.structured import constraint_of, wanted_schema
 
+CHAT: Final = b"/v1/chat/completions"
 _TAIL: Final = 4096  # an answer's counts stand at its end; llama-server's timings behind them take half a kilobyte
 _HEAD: Final = 512  # an embedding's stand before the vectors
 _PROMPT: Final = re.compile(rb'"prompt_tokens"\s*:\s*(\d{1,12})')
@@ -33,28 +35,37 @@ class ChatJob(Job):
     num_ctx = 0
     load_only = False
 
-    def __init__(self, path: bytes, raw: bytes) -> None:
-        seen = peek(raw)
+    def __init__(self, path: bytes, raw: bytes, seen: Peek) -> None:
         self._path, self._raw, self._seen = path, raw, seen
         self.model, self.stream = seen.model, seen.stream
         self.keep_alive: float | None = None
-        self.warnings: tuple[str, ...] = ()
+        self.warnings: tuple[str, ...] = seen.ignored(chat=path == CHAT)
         self._body: dict[str, Any] | None = None
         self._child_model = self.model
         self._second = SecondTry("response_format")
         if b'"messages"' not in raw and b'"prompt"' not in raw:
             check({})
         self._plan = plan(raw, seen, self.model)
-        if seen.keep_alive is not msgspec.UNSET:
-            self.keep_alive = parse_keep_alive(seen.keep_alive)
+        if seen.strips:
+            refuse_unmade(given(seen.echo), given(seen.best_of))
+            self.keep_alive = parse_keep_alive(given(seen.keep_alive))
+        if seen.strips or self._plan.parse:
             self._parse()
-        elif self._plan.parse:
-            self._parse()
+        if seen.constrains:
+            self._constrain()
 
     def _parse(self) -> None:
         outcome = normalise(codec.body_object(self._raw), self.model)
-        outcome.body.pop("keep_alive", None)
-        self._body, self.warnings = outcome.body, outcome.warnings
+        for field in STRIPPED:
+            outcome.body.pop(field, None)
+        self._body, self.warnings = outcome.body, (*self.warnings, *outcome.warnings)
+
+    def _constrain(self) -> None:
+        """The wanted form as the child gets it: raw completions take a schema and a grammar, and no `response_format`."""
+        sent = self._seen.form() if self._body is None else self._body
+        if self._path != CHAT:
+            sent = {**sent, "response_format": None}
+        self.schema, self.constraint = wanted_schema(sent), constraint_of(sent)
 
     def again(self, status: int, raw: bytes) -> ChildCall | None:
         if status < 400 or not self._second.may(status, raw):
@@ -64,6 +75,8 @@ class ChatJob(Job):
         assert self._body is not None
         warnings = self._second.amend(self._body)
         self.warnings = (*self.warnings, *warnings)
+        if self._second.eased:
+            self.constraint = ""
         return self.call(self._child_model) if warnings else None
 
     def call(self, child_model: str) -> ChildCall:
@@ -83,11 +96,12 @@ class ChatJob(Job):
 
     def whole(self, occasion: Occasion, raw: bytes) -> Whole:
         del occasion
-        if b'"choices"' not in raw or _NO_CHOICE.search(raw) is not None:
+        if self.constraint or b'"choices"' not in raw or _NO_CHOICE.search(raw) is not None:
             # mistral.rs reports a failed step as a success without choices.
             answer = answer_of(raw, codec.decode_chunk, self.model)
             if isinstance(answer, Failed):
                 raise EngineSaid(answer.status, answer.message)
+            self.constraint = kept(self.constraint, answer.text)
         return Whole(reply_bytes(raw, self.model), usage_in(raw))
 
     def loaded(self, occasion: Occasion, reason: str) -> Whole:
@@ -96,12 +110,16 @@ class ChatJob(Job):
 
 def chat(raw: bytes) -> ChatJob:
     """A chat request."""
-    return ChatJob(b"/v1/chat/completions", raw)
+    return ChatJob(CHAT, raw, peek(raw))
 
 
-def completion(raw: bytes) -> ChatJob:
-    """A raw completion."""
-    return ChatJob(b"/v1/completions", raw)
+def completion(raw: bytes) -> Job:
+    """A raw completion; with a suffix, the middle of a text."""
+    seen = peek(raw)
+    if not seen.suffix:
+        return ChatJob(b"/v1/completions", raw, seen)
+    refuse_unmade(given(seen.echo), given(seen.best_of))
+    return InfillJob(codec.body_object(raw))
 
 
 def usage_in(raw: bytes) -> Usage | None:

@@ -7,9 +7,10 @@ from typing import Any, Final
 
 import msgspec
 
-from blazar.adapters.http.lane.codec import not_json
+from blazar.adapters.http.lane.codec import body_object, not_json
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
+from blazar.domain.wire.openai import IGNORED_CHAT, ignored_fields
 
 
 class Peek(msgspec.Struct):
@@ -18,8 +19,53 @@ class Peek(msgspec.Struct):
     model: Any = None
     stream: Any = None
     stream_options: Any = None
-    keep_alive: Any = msgspec.UNSET  # ours, and it must not reach the child: even null counts as present
+    # Must not reach the child (`STRIPPED`): even null counts as present.
+    keep_alive: Any = msgspec.UNSET
+    suffix: Any = msgspec.UNSET
+    echo: Any = msgspec.UNSET
+    best_of: Any = msgspec.UNSET
+    # What the answer shall look like.
+    response_format: Any = None
+    json_schema: Any = None
+    grammar: Any = None
+    # `IGNORED_CHAT`
+    audio: Any = None
+    function_call: Any = None
+    functions: Any = None
+    modalities: Any = None
+    prediction: Any = None
+    store: Any = None
+    verbosity: Any = None
+    web_search_options: Any = None
 
+    @property
+    def strips(self) -> bool:
+        """Whether something must be taken out before the child sees it."""
+        own = (self.keep_alive, self.suffix, self.echo, self.best_of)
+        return own != _UNSET
+
+    @property
+    def constrains(self) -> bool:
+        """Whether the answer shall have a form."""
+        return (self.response_format, self.json_schema, self.grammar) != _NO_FORM
+
+    def form(self) -> dict[str, Any]:
+        """The form, by the names that the fields have in the body."""
+        return {"response_format": self.response_format, "json_schema": self.json_schema, "grammar": self.grammar}
+
+    def ignored(self, *, chat: bool) -> tuple[str, ...]:
+        """Warnings for what the engine will pass over without a word."""
+        if not chat:
+            return () if self.response_format is None else ignored_fields({"response_format": self.response_format})
+        # Named one by one: this runs for every request, and nearly always finds nothing.
+        held = (self.audio, self.function_call, self.functions, self.modalities)
+        more = (self.prediction, self.store, self.verbosity, self.web_search_options)
+        return () if held == _NOTHING == more else ignored_fields(dict(zip(IGNORED_CHAT, held + more, strict=True)))
+
+
+_UNSET: Final = (msgspec.UNSET,) * 4
+_NO_FORM: Final = (None,) * 3
+_NOTHING: Final = (None,) * 4
 
 _PEEK: Final = msgspec.json.Decoder(Peek)
 
@@ -30,13 +76,18 @@ def peek(raw: bytes) -> Peek:
         seen = _PEEK.decode(raw)
         if not raw.isascii():
             raw.decode()  # skipped strings are not looked into, and an engine answers bad UTF-8 with a 500
-    except msgspec.ValidationError:
-        raise Malformed(teaching.body_not_object()) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        if isinstance(error, msgspec.ValidationError):
+            body_object(raw)  # says more: what is no object may be no JSON either
         raise not_json(raw, error) from None
     seen.model = model_of(seen.model)
     seen.stream = stream_of(seen.stream, default=False)
     return seen
+
+
+def given(value: Any) -> Any:
+    """A member's value; None where it is absent."""
+    return None if value is msgspec.UNSET else value
 
 
 def model_of(value: Any) -> str:
@@ -44,7 +95,7 @@ def model_of(value: Any) -> str:
     if value is None:
         raise Malformed(teaching.field_missing("model"), "model")
     if not isinstance(value, str) or not value:
-        raise Malformed(teaching.field_wrong("model", "a model's name"), "model")
+        raise Malformed(teaching.field_must("model", "model"), "model")
     return value
 
 
@@ -53,5 +104,5 @@ def stream_of(value: Any, *, default: bool) -> bool:
     if value is None:
         return default
     if not isinstance(value, bool):
-        raise Malformed(teaching.field_wrong("stream", "true or false"), "stream")
+        raise Malformed(teaching.field_must("stream", "boolean"), "stream")
     return value

@@ -4,10 +4,10 @@ The status is decided before any byte (cases A12, C12): a child that fails first
 everything here is called by the event loop, and the coroutine in `core` wakes once, at the end.
 """
 
-from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from blazar.adapters.http.errors import JSON, problem, status_of
+from blazar.adapters.http.lane.headers import receipt_headers, retry_after_in, warning_headers
 from blazar.adapters.http.lane.job import Job, Occasion
 from blazar.adapters.http.lane.reply import Reply
 from blazar.application.ports.clock import Clock, Timer
@@ -17,6 +17,7 @@ from blazar.domain.errors import BlazarError, ChildSilent, EngineSaid, Fault, Ma
 from blazar.domain.kinds import Dialect
 from blazar.domain.wire.delta import Failed, Usage
 from blazar.domain.wire.envelopes import child_message
+from blazar.domain.wire.refusal import callers_fault, field_in
 
 LARGEST_ERROR: Final = 1024 * 1024
 """Bytes kept of a child's error body; what it says fits in the first few hundred."""
@@ -48,6 +49,7 @@ class Relay(Sink):
         self._silence_timer: Timer | None = None
         self._beat_timer: Timer | None = None
         self._status = 0
+        self._retry_after = ""
         self._parts: list[bytes] = []
         self._size = 0
         self._begun = False
@@ -95,10 +97,11 @@ class Relay(Sink):
 
     # From the child.
 
-    def on_head(self, status: int, headers: Headers) -> None:  # noqa: ARG002 - answers are told apart by their status
+    def on_head(self, status: int, headers: Headers) -> None:
         self._status = status
         self._heard = True
         if not self._succeeded:
+            self._retry_after = retry_after_in(headers)
             self.broken = status >= 500 and status != 501  # 501: not what this child was started for, and it is well
 
     def on_body(self, data: bytes) -> None:
@@ -134,8 +137,11 @@ class Relay(Sink):
                 # The key is the gateway's own, never the caller's: some other program has come by the port (G17).
                 self.broken = True
                 verdict = EngineSaid(502, teaching.child_stranger(self._job.model))
+            elif callers_fault(self._status, raw):
+                self.broken = False
+                verdict = self._said(400, raw)
             else:
-                verdict = EngineSaid(self._status, child_message(raw, self._job.model))
+                verdict = self._said(self._status, raw)
         except EngineSaid as error:
             self.broken = True
             verdict = error
@@ -145,6 +151,11 @@ class Relay(Sink):
         finally:
             if call is None:
                 self._settle(verdict)
+
+    def _said(self, status: int, raw: bytes) -> EngineSaid:
+        """The child's own refusal, with the field that it names."""
+        text = child_message(raw, self._job.model)
+        return EngineSaid(status, text, field_in(text), self._retry_after)
 
     def _ask_again(self, call: ChildCall) -> None:
         """The same place at the same child, another request: its first answer was not the last word."""
@@ -189,8 +200,8 @@ class Relay(Sink):
         if not self._begun:
             self._begun = True
             assert self._stream is not None
-            extra = (*self._extra, *warning_headers(self._job.warnings))
-            self._reply.start(200, [(b"content-type", self._stream.content_type), *STREAM_HEADERS, *extra])
+            head = [(b"content-type", self._stream.content_type), *STREAM_HEADERS, *self._own_headers()]
+            self._reply.start(200, head)
         self._fresh = True
         self._reply.write(out)
 
@@ -198,7 +209,13 @@ class Relay(Sink):
         whole = self._job.whole(self._occasion, raw)
         self.usage = whole.usage
         self._begun = True
-        send_whole(self._reply, whole.body, (*self._extra, *warning_headers(self._job.warnings)))
+        send_whole(self._reply, whole.body, self._own_headers())
+
+    def _own_headers(self) -> Headers:
+        job = self._job
+        if not job.warnings and not job.constraint:
+            return self._extra
+        return (*self._extra, *warning_headers(job.warnings), *receipt_headers(job.constraint))
 
     # Timers and the client's leaving.
 
@@ -251,15 +268,6 @@ class Relay(Sink):
         reply = self._reply
         reply.on_gone = reply.on_pause = reply.on_resume = None
         reply.release()
-
-
-def warning_headers(warnings: Sequence[str]) -> Headers:
-    """What was ignored or rewritten (D11), as it is known when the head leaves."""
-    # Warnings name fields as the caller wrote them: a line break in one would be a header of the caller's own.
-    return [
-        (b"x-blazar-warning", "".join(c if " " <= c <= "~" else "?" for c in warning).encode("ascii"))
-        for warning in warnings
-    ]
 
 
 def send_whole(reply: Reply, body: bytes, extra: Headers = ()) -> None:

@@ -23,6 +23,11 @@ class SecondTry:
             raise Malformed(teaching.prompt_too_long(*sizes))
         return refused_grammar(status, raw)
 
+    @property
+    def eased(self) -> bool:
+        """Whether the answer is held to less than the caller wanted: then there is no receipt (D19)."""
+        return self._relaxing is not None and self._relaxing.eased
+
     def amend(self, body: dict[str, Any]) -> tuple[str, ...]:
         """Change the child's body for the next try; its warnings, none when nothing is left to try (C14, C15, E4, E5)."""
         if self._relaxing is None:

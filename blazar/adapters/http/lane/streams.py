@@ -40,9 +40,8 @@ class Translated(Stream):
 
     __slots__ = ("_beat", "_reader", "_said", "_writer", "content_type", "failed", "usage")
 
-    def __init__(self, model: str, writer: Writer, content_type: bytes, beat: Callable[[], bytes]) -> None:
-        self._reader = ChildReader(decode_chunk, model)
-        self._writer, self._beat, self.content_type = writer, beat, content_type
+    def __init__(self, reader: ChildReader, writer: Writer, content_type: bytes, beat: Callable[[], bytes]) -> None:
+        self._reader, self._writer, self._beat, self.content_type = reader, writer, beat, content_type
         self._said = False
         self.usage: Usage | None = None
         self.failed: Failed | None = None

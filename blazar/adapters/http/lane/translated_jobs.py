@@ -5,24 +5,30 @@ requests are the same record.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from blazar.adapters.http.lane import codec
 from blazar.adapters.http.lane.job import JSON_BODY, Job, Occasion, Stream, Whole, turn_of, unused
 from blazar.adapters.http.lane.peek import model_of
+from blazar.adapters.http.lane.receipt import kept
 from blazar.adapters.http.lane.second import SecondTry
 from blazar.adapters.http.lane.streams import COMMENT, EVENT_STREAM, NDJSON, Translated
 from blazar.application.ports.upstream import ChildCall
 from blazar.domain import teaching
-from blazar.domain.errors import EngineSaid
+from blazar.domain.errors import EngineSaid, Malformed
 from blazar.domain.instance.idle import parse_keep_alive
-from blazar.domain.wire import anthropic, ollama
+from blazar.domain.wire import anthropic, infill, ollama
 from blazar.domain.wire.answer import Answer, answer_of
 from blazar.domain.wire.anthropic_stream import BlockWriter
+from blazar.domain.wire.child import ChildReader
 from blazar.domain.wire.delta import Failed
 from blazar.domain.wire.ollama_stream import NdjsonWriter
-from blazar.domain.wire.request import ChildRequest
+from blazar.domain.wire.openai import wants_usage
+from blazar.domain.wire.request import INFILL, ChildRequest
 from blazar.domain.wire.turn import Turn
+
+NOT_MADE_FOR: Final = 501
+"""What llama-server answers where a model lacks what a route needs, here the tokens of an infill prompt."""
 
 Read = Callable[[Mapping[str, Any], str], ChildRequest]
 
@@ -40,13 +46,20 @@ class _TurnJob(Job):
         self.num_ctx = request.num_ctx or 0
         self.load_only = request.load_only
         self.warnings: Sequence[str] = request.warnings
+        self.schema, self.constraint = request.schema, request.constraint
         self._second = SecondTry(self.format_field)
+        self._infills = request.path == INFILL
+        self._decode = codec.decode_infilled if self._infills else codec.decode_chunk
 
     def again(self, status: int, raw: bytes) -> ChildCall | None:
+        if status == NOT_MADE_FOR and self._infills:
+            raise Malformed(teaching.field_unsupported("suffix", teaching.infill_unsupported()), "suffix")
         if status < 400 or not self._second.may(status, raw):
             return None
         warnings = self._second.amend(self._request.body)
         self.warnings = (*self.warnings, *warnings)
+        if self._second.eased:
+            self.constraint = ""
         return self.call(self._request.body["model"]) if warnings else None
 
     def call(self, child_model: str) -> ChildCall:
@@ -60,10 +73,15 @@ class _TurnJob(Job):
 
     def answer(self, raw: bytes) -> Answer:
         """The child's buffered answer, or the reason why it is none (case C11)."""
-        answer = answer_of(raw, codec.decode_chunk, self.model)
+        answer = answer_of(raw, self._decode, self.model)
         if isinstance(answer, Failed):
             raise EngineSaid(answer.status, answer.message)
+        self.constraint = kept(self.constraint, answer.text)
         return answer
+
+    def reader(self) -> ChildReader:
+        """Of the child's stream."""
+        return ChildReader(self._decode, self.model)
 
 
 class OllamaJob(_TurnJob):
@@ -73,7 +91,7 @@ class OllamaJob(_TurnJob):
 
     def open_stream(self, occasion: Occasion) -> Stream:
         writer = NdjsonWriter(self._request.shape, self.turn(occasion), occasion.elapsed, codec.quote)
-        return Translated(self.model, writer, NDJSON, bytes)  # NDJSON has nothing that means nothing
+        return Translated(self.reader(), writer, NDJSON, bytes)  # NDJSON has nothing that means nothing
 
     def whole(self, occasion: Occasion, raw: bytes) -> Whole:
         answer = self.answer(raw)
@@ -84,13 +102,34 @@ class OllamaJob(_TurnJob):
         return Whole(codec.encode(ollama.load_reply(self._request.shape, self.turn(occasion), reason)))
 
 
+class InfillJob(_TurnJob):
+    """`/v1/completions` with a suffix."""
+
+    format_field = "json_schema"
+
+    def __init__(self, body: Mapping[str, Any]) -> None:
+        super().__init__(body, infill.completion_request)
+        self._usage = wants_usage(body.get("stream_options"))
+
+    def open_stream(self, occasion: Occasion) -> Stream:
+        writer = infill.CompletionWriter(self.turn(occasion), codec.quote, usage=self._usage)
+        return Translated(self.reader(), writer, EVENT_STREAM, lambda: COMMENT)
+
+    def whole(self, occasion: Occasion, raw: bytes) -> Whole:
+        answer = self.answer(raw)
+        return Whole(codec.encode(infill.completion_reply(self.turn(occasion), answer)), answer.usage)
+
+    def loaded(self, occasion: Occasion, reason: str) -> Whole:
+        raise unused(occasion, reason)
+
+
 class MessagesJob(_TurnJob):
     """`/v1/messages`."""
 
     def open_stream(self, occasion: Occasion) -> Stream:
         writer = BlockWriter(self.turn(occasion), codec.quote)
         # Until the message has begun its dialect has no ping (case C12); a comment is no event at all.
-        return Translated(self.model, writer, EVENT_STREAM, lambda: writer.ping() or COMMENT)
+        return Translated(self.reader(), writer, EVENT_STREAM, lambda: writer.ping() or COMMENT)
 
     def whole(self, occasion: Occasion, raw: bytes) -> Whole:
         answer = self.answer(raw)
@@ -105,7 +144,7 @@ class CountJob(_TurnJob):
 
     def __init__(self, body: Mapping[str, Any]) -> None:
         super().__init__(body, anthropic.counting_request)
-        self.stream = False
+        self.stream, self.constraint = False, ""  # nothing is generated
 
     def call(self, child_model: str) -> ChildCall:
         call = super().call(child_model)

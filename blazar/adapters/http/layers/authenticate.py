@@ -60,4 +60,7 @@ def _presented(headers: dict[bytes, bytes], digests: list[tuple[bytes, Key]]) ->
 def _find(secret: bytes, digests: list[tuple[bytes, Key]]) -> Key | None:
     # Digests of equal length compared in constant time: neither length nor prefix of a key can be timed.
     shown = sha256(secret).digest()
-    return next((key for digest, key in digests if hmac.compare_digest(digest, shown)), None)
+    for digest, key in digests:
+        if hmac.compare_digest(digest, shown):
+            return key
+    return None

@@ -27,7 +27,7 @@ def body_limit(app: App, doors: Doors) -> App:
                 return _counted(app, scope, (receive, send), limit)
             return app(scope, receive, send)
         if not announced.isdigit():
-            return refuse(scope, send, Malformed(teaching.field_wrong("content-length", "a number of bytes")))
+            return refuse(scope, send, Malformed(teaching.field_must("content-length", "bytes")))
         if int(announced[:20]) <= limit and len(announced) <= 20:
             return app(scope, receive, send)
         return _too_large(scope, (receive, send), limit)

@@ -1,6 +1,8 @@
-"""Which web pages may read answers (D9). Never refuses a request: an unlisted origin is served without the header (J4).
+"""Which web pages may read answers, and which may change anything (D9).
 
-Local origins and desktop web views always may, listed ones are added, "*" is any. The bind address changes nothing (J2).
+Local origins and desktop web views always may, listed ones are added, "*" is any. The bind address changes nothing (J2). An
+unlisted page may look without reading (served without the header), but its writes are refused with the reason (J4): a form or
+a text/plain request needs no preflight, so any site could otherwise evict models and spend the processor of a keyless gateway.
 """
 
 import re
@@ -28,6 +30,7 @@ EXPOSED: Final = (
 )
 _MAX_AGE: Final = b"600"  # seconds a browser may remember a preflight; a changed cors_origins shows within it
 _VARY: Final = (b"vary", b"origin")
+_READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 def cors(app: App, doors: Doors) -> App:
@@ -44,14 +47,24 @@ def cors(app: App, doors: Doors) -> App:
         allowed = allowed_for(origin)
         if scope["type"] == "websocket":
             # Browsers do not apply CORS to WebSockets, so a foreign page would get through to the socket itself.
-            if allowed is None and origin.partition(b"://")[2] != headers.get(b"host"):
-                return refuse(scope, send, Forbidden(teaching.host_refused(origin.decode("latin-1"))))
-            return app(scope, receive, send)
+            foreign = allowed is None and not _same_site(origin, headers)
+            return _refusal(scope, send, origin) if foreign else app(scope, receive, send)
         if scope["method"] == "OPTIONS" and b"access-control-request-method" in headers:
             return _preflight(headers, allowed, send)
+        if allowed is None and scope["method"] not in _READING and not _same_site(origin, headers):
+            return _refusal(scope, _allowing(send, allowed), origin)
         return app(scope, receive, _allowing(send, allowed))
 
     return layer
+
+
+def _same_site(origin: bytes, headers: dict[bytes, bytes]) -> bool:
+    """Whether the page came from this very gateway (browsers send an Origin with every write, their own site's too)."""
+    return origin.partition(b"://")[2] == headers.get(b"host")
+
+
+def _refusal(scope: Scope, send: Send, origin: bytes) -> Awaitable[None]:
+    return refuse(scope, send, Forbidden(teaching.origin_refused(origin.decode("latin-1"))))
 
 
 def _policy(listed: Collection[str]) -> Callable[[bytes], bytes | None]:

@@ -108,4 +108,5 @@ def _served(scope: Scope, record: RequestRecord, end: float) -> Served:
         completion_tokens=record.completion_tokens,
         stream=record.stream,
         peer=client[0] if client else "",
+        queue_depth=record.queue_depth,
     )

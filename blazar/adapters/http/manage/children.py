@@ -40,7 +40,7 @@ def children_blueprint(parts: Children) -> Blueprint:
 
     async def reset() -> Response:
         if not (await read(ResetBody)).reset:
-            raise Malformed(teaching.field_wrong("reset", "true"), "reset")
+            raise Malformed(teaching.field_must("reset", "true"), "reset")
         return reply({"reset": parts.supervising.reset()})
 
     async def load() -> Response:

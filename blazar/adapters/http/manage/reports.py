@@ -9,6 +9,7 @@ from quart import Blueprint, Response, request
 
 from blazar.adapters.http.bodies import reply
 from blazar.adapters.http.mount import blueprint
+from blazar.application.engines.list_engines import engine_row
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
 from blazar.domain.records import Engine
@@ -34,21 +35,9 @@ def reports_blueprint(parts: Reports) -> Blueprint:
         return reply(await asyncio.to_thread(parts.explain, model))
 
     async def engines() -> Response:
-        return reply({"engines": [_engine(engine) for engine in parts.list_engines()]})
+        return reply({"engines": [engine_row(engine) for engine in parts.list_engines()]})
 
     async def doctor() -> Response:
         return reply(await parts.diagnose())
 
     return blueprint("reports", {"explain": explain, "engines": engines, "doctor": doctor})
-
-
-def _engine(engine: Engine) -> dict[str, Any]:
-    return {
-        "tag": engine.tag,
-        "kind": engine.kind.value,
-        "provenance": engine.provenance.value,
-        "version": engine.version,
-        "active": engine.active,
-        "server_path": engine.server_path,
-        "installed_at": engine.installed_at,
-    }

@@ -13,6 +13,7 @@ class LoadBody(Wire):
     """POST /api/load."""
 
     model: Name
+    """A model. It runs as one child: `model#N` and `model@vision` are refused."""
     keep_alive: int | float | str | None = None
     """Seconds or a duration such as "10m" to stay when idle; -1 stays, 0 leaves after the first request."""
 
@@ -27,10 +28,10 @@ class EvictBody(Wire):
 
 
 class ResetBody(Wire):
-    """POST /api/ps."""
+    """POST /api/ps, an extension of ours: what `blazar ps --reset` sends."""
 
     reset: bool
-    """Must be true: clears every crash breaker."""
+    """Must be true: closes every open crash breaker, so that the next request for its model starts an engine at once."""
 
 
 class Health(Wire):

@@ -63,6 +63,7 @@ class OllamaGenerateBody(Wire):
     model: str
     prompt: str | None = None
     suffix: str | None = None
+    """What follows the gap behind the prompt. Refused for models without infill tokens."""
     system: str | None = None
     raw: bool | None = None
     images: list[str] | None = None

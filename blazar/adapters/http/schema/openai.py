@@ -35,6 +35,7 @@ class ChatCompletionBody(Wire):
     tools: list[dict[str, Any]] | None = None
     tool_choice: str | dict[str, Any] | None = None
     response_format: dict[str, Any] | None = None
+    """Not beside tools, which win: then it is ignored, and `x-blazar-warning` says so."""
     keep_alive: int | float | str | None = None
     """An extension: how long the model stays when idle."""
 
@@ -45,11 +46,24 @@ class CompletionBody(Wire):
     model: str
     prompt: str | list[Any]
     suffix: str | None = None
+    """What follows the gap: the prompt, one text, is what stands before it. Refused for models without infill tokens."""
+    n: int | None = None
+    """At most as many as the engine has slots."""
+    logprobs: int | None = None
+    """Not together with a suffix."""
+    echo: Literal[False] | None = None
+    best_of: Literal[1] | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     max_tokens: int | None = None
     temperature: float | None = None
     stop: str | list[str] | None = None
+    json_schema: dict[str, Any] | bool | None = None
+    """An extension: the JSON Schema that the text must satisfy; `response_format` has no effect on raw completions."""
+    grammar: str | None = None
+    """An extension: a grammar (GBNF) that the text must satisfy."""
+    keep_alive: int | float | str | None = None
+    """An extension: how long the model stays when idle."""
 
 
 class EmbeddingBody(Wire):

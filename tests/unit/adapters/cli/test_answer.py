@@ -4,8 +4,9 @@ import io
 
 import pytest
 
-from blazar.adapters.cli.answer import Printer, ask, keep_alive, setting, timings
+from blazar.adapters.cli.answer import Printer, ask, keep_alive, option, setting, timings
 from blazar.adapters.cli.client import DaemonClient, DaemonFailed
+from blazar.adapters.cli.exits import WrongUse
 from blazar.domain.errors import Fault, Malformed
 from tests.support.command_line import StubDaemon, Terminal, chat_lines
 
@@ -115,19 +116,64 @@ def test_timings_show_counts_and_speeds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "pair"),
-    [("a=1", ("a", 1)), ("a 0.5", ("a", 0.5)), ('stop=["x"]', ("stop", ["x"])), ("a = b=c", ("a", "b=c"))],
+    ("name", "text", "value"),
+    [
+        ("temperature", "0", 0),
+        ("temperature", "0.5", 0.5),
+        ("seed", "-1", -1),
+        ("num_ctx", "4096", 4096),
+        ("stop", "X", "X"),
+        ("stop", "5", "5"),
+        ("stop", "null", "null"),
+        ("stop", '["x", "y"]', ["x", "y"]),
+        ("stop", "a=b c", "a=b c"),
+    ],
 )
-def test_settings_are_typed_where_they_read_as_json(text: str, pair: tuple[str, object]) -> None:
-    """Numbers and lists as such, anything else as text."""
-    assert setting(text) == pair
+def test_a_setting_has_the_type_of_its_option(name: str, text: str, value: object) -> None:
+    """Numbers are numbers; a stop word may look like one and stays text."""
+    assert setting(name, text) == (name, value)
+    assert type(setting(name, text)[1]) is type(value)
 
 
-@pytest.mark.parametrize("text", ["", "a", "=1", "a="])
-def test_half_a_setting_is_refused(text: str) -> None:
-    """With how to write one."""
-    with pytest.raises(Malformed, match="NAME VALUE"):
-        setting(text)
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("temperature", "hot"),
+        ("temperature", "NaN"),
+        ("temperature", "1e999"),
+        ("temperature", "true"),
+        ("seed", "1.5"),
+        ("num_ctx", "0"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(name: str, text: str) -> None:
+    """Here and not by the engine, which would ignore some of it."""
+    with pytest.raises(Malformed, match=f"'{name}' must be"):
+        setting(name, text)
+
+
+def test_an_unknown_option_is_refused_with_what_was_meant() -> None:
+    """A typing error would otherwise change nothing, silently."""
+    with pytest.raises(Malformed, match="'temprature'; did you mean temperature"):
+        setting("temprature", "1")
+    with pytest.raises(Malformed, match=r"there are .*num_ctx.*temperature"):
+        setting("zzz", "1")
+
+
+@pytest.mark.parametrize("text", ["", "temperature", "=1", "temperature=", "temperature 1"])
+def test_half_an_option_is_wrong_use(text: str) -> None:
+    """In the command line's own words."""
+    with pytest.raises(WrongUse, match="write --set NAME=VALUE"):
+        option(text)
+
+
+def test_options_are_settings() -> None:
+    """Blanks around either side do not count; every refusal is one of usage."""
+    assert option("stop = b=c") == ("stop", "b=c")
+    with pytest.raises(WrongUse, match="must be a number"):
+        option("temperature=x")
+    with pytest.raises(WrongUse, match="did you mean"):
+        option("sed=1")
 
 
 def test_keep_alive_is_a_number_or_a_duration() -> None:

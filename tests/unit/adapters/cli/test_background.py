@@ -22,9 +22,10 @@ from blazar.adapters.cli.background import (
     stop_daemon,
 )
 from blazar.adapters.cli.exits import NotStarted, exit_code
-from blazar.adapters.cli.locate import Note, find_target, read_note, start_time
+from blazar.adapters.cli.locate import Note, find_target, read_note
 from blazar.domain import teaching
-from blazar.domain.errors import BindConflict, Busy, Fault, Unreachable
+from blazar.domain.errors import BindConflict, Busy, Fault, Refusal, Unreachable
+from tests.fakes.processes import FakeProcesses
 from tests.support.command_line import FakeRoot, StubDaemon
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the stub reads /proc")
@@ -40,7 +41,7 @@ class StubbornRoot(FakeRoot):
         self.program = (sys.executable, "-S", str(STUB), mode, str(self.places.run))
 
     def target(self) -> background.Any:
-        return find_target(None, {}, self.places.run) if self.note is None else super().target()
+        return find_target(None, {}, self.places.run, self.processes) if self.note is None else super().target()
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def own(tmp_path: Path) -> Iterator[StubbornRoot]:
     """Its daemon is gone at the end, by its pid."""
     root = StubbornRoot(tmp_path)
     yield root
-    note = read_note(root.places.run)
+    note = read_note(root.places.run, root.processes)
     if note is not None:
         os.kill(note.pid, signal.SIGKILL)
 
@@ -60,13 +61,13 @@ class TestStarting:
         """The note names the process that was started; its words carry address, port and file."""
         own.as_program("fine")
         note = start_daemon(own, Bind("127.0.0.1", 0, "/c.toml"), WATCHDOG)
-        assert note == read_note(own.places.run)
+        assert note == read_note(own.places.run, own.processes)
         words = json.loads((own.places.run / "words.json").read_text())
         assert words == ["serve", "--host", "127.0.0.1", "--port", "0", "--config", "/c.toml"]
         assert words[1:] == started_with(note.pid)
         assert os.getsid(note.pid) == note.pid  # Ctrl-C here does not reach it
-        stop_daemon(note, WATCHDOG)
-        assert start_time(note.pid) is None
+        stop_daemon(own.processes, note, WATCHDOG)
+        assert own.processes.start_time(note.pid) == ""
 
     def test_what_it_reports_is_passed_on_with_its_exit_code(self, own: StubbornRoot) -> None:
         """Exit 3 of a bind conflict stays 3, and the sentence is the daemon's."""
@@ -95,9 +96,9 @@ class TestStarting:
         own.as_program("slow")
         with pytest.raises(Busy, match="goes on starting"):
             start_daemon(own, Bind(), 1.0)
-        while (note := read_note(own.places.run)) is None:
+        while (note := read_note(own.places.run, own.processes)) is None:
             pass
-        assert start_time(note.pid) is not None
+        assert own.processes.start_time(note.pid) != ""
 
 
 @pytest.mark.filterwarnings("ignore:subprocess .* is still running:ResourceWarning")
@@ -110,7 +111,7 @@ class TestEnsuring:
     def test_a_named_daemon_is_not_replaced(self, own: StubbornRoot) -> None:
         """With --host the user means that one: exit 4 when it does not answer."""
         own.as_program("fine")
-        own.note, own.explicit = Note(own.url, 1, 0), True
+        own.note, own.explicit = Note(own.url, 1, "0"), True
         with pytest.raises(Unreachable):
             ensure_daemon(own, Bind())
         assert not (own.places.run / "words.json").exists()
@@ -120,10 +121,10 @@ class TestEnsuring:
         monkeypatch.setattr("blazar.adapters.cli.locate.DEFAULT_PORT", 9)
         own.as_program("fine")
         client = ensure_daemon(own, Bind(), WATCHDOG)
-        note = read_note(own.places.run)
+        note = read_note(own.places.run, own.processes)
         assert note is not None
         assert client.url == note.url
-        stop_daemon(note, WATCHDOG)
+        stop_daemon(own.processes, note, WATCHDOG)
 
     def test_the_second_of_two_starters_joins_the_first(
         self, own: StubbornRoot, stub: StubDaemon, monkeypatch: pytest.MonkeyPatch
@@ -132,7 +133,7 @@ class TestEnsuring:
         monkeypatch.setattr("blazar.adapters.cli.locate.DEFAULT_PORT", 9)
 
         def lose(*_: object) -> Note:
-            facts = {"url": stub.url, "pid": os.getpid(), "start_time": start_time(os.getpid())}
+            facts = {"url": stub.url, "pid": os.getpid(), "start_time": own.processes.start_time(os.getpid())}
             (own.places.run / "daemon.json").write_text(json.dumps(facts))
             raise NotStarted("taken", 3)
 
@@ -150,7 +151,7 @@ class TestEnsuring:
     def test_another_program_at_a_named_address_is_said(self, own: StubbornRoot, stub: StubDaemon) -> None:
         """The user named it, so nothing else is tried."""
         stub.answers["GET", "/health"] = (200, b"hello")
-        own.note, own.url, own.explicit = Note(stub.url, 1, 0), stub.url, True
+        own.note, own.url, own.explicit = Note(stub.url, 1, "0"), stub.url, True
         with pytest.raises(Fault, match="not a Blazar daemon"):
             ensure_daemon(own, Bind())
 
@@ -160,22 +161,45 @@ class TestStopping:
         """Past the bound the user is told; SIGKILL would orphan nothing, but cut answers."""
         words = [sys.executable, "-S", str(STUB), "stubborn", str(own.places.run)]
         with subprocess.Popen(words) as process:
-            while (note := read_note(own.places.run)) is None:
+            while (note := read_note(own.places.run, own.processes)) is None:
                 pass
             with pytest.raises(Busy, match="still runs"):
-                stop_daemon(note, 0.05)
+                stop_daemon(own.processes, note, 0.05)
             assert process.poll() is None
             process.kill()
 
-    def test_a_pid_that_means_another_process_now_is_not_signalled(self) -> None:
-        """The start time is compared once more, with the process held."""
-        stop_daemon(Note("http://x", os.getpid(), 1))  # would end this test run
+    def test_a_stop_that_takes_long_says_so_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """While answers are under way a silent command looks dead; a quick one says nothing."""
+        told: list[str] = []
+        processes, note = FakeProcesses({7: "5"}), Note("http://x", 7, "5")
+        stop_daemon(processes, note, waiting=lambda: told.append("waiting"))
+        assert told == []
+        waits = iter([False, True])
+        processes = FakeProcesses({7: "5"})
+        monkeypatch.setattr(processes, "ended_within", lambda *_: next(waits))
+        stop_daemon(processes, note, waiting=lambda: told.append("waiting"))
+        assert told == ["waiting"]
 
-    def test_one_that_is_gone_is_fine(self) -> None:
-        """It ended between reading the note and signalling."""
-        with subprocess.Popen([sys.executable, "-S", "-c", "pass"]) as gone:
-            pass
-        stop_daemon(Note("http://x", gone.pid, 5))
+    def test_one_that_ends_gets_one_signal(self) -> None:
+        """SIGTERM, to that pid."""
+        processes = FakeProcesses({7: "5"})
+        stop_daemon(processes, Note("http://x", 7, "5"))
+        assert processes.signals == [(7, signal.SIGTERM)]
+
+    @pytest.mark.parametrize("running", [{7: "6"}, {}])
+    def test_a_pid_that_means_another_process_now_is_not_signalled(self, running: dict[int, str]) -> None:
+        """It ended between reading the note and signalling; nothing is done and nothing is said."""
+        processes = FakeProcesses(running)
+        stop_daemon(processes, Note("http://x", 7, "5"))
+        assert processes.signals == []
+
+    def test_another_users_daemon_is_said_so(self) -> None:
+        """A refusal, not a traceback."""
+        processes = FakeProcesses({7: "5"})
+        processes.foreign = {7}
+        with pytest.raises(Refusal) as refused:
+            stop_daemon(processes, Note("http://x", 7, "5"))
+        assert str(refused.value) == teaching.daemon_of_another(7)
 
 
 class TestReporting:

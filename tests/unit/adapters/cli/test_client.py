@@ -178,3 +178,12 @@ def test_silence_is_bounded() -> None:
         client = DaemonClient(f"http://127.0.0.1:{listener.getsockname()[1]}")
         with pytest.raises(Fault, match="did not answer within"):
             client.call("GET", "/api/ps", timeout=0.05)
+
+
+def test_a_missing_key_says_where_this_program_takes_it_from(stub: StubDaemon) -> None:
+    """The daemon speaks of headers, which nobody types on a command line."""
+    stub.answers["GET", "/api/ps"] = (401, {"error": {"message": "missing or invalid API key"}})
+    with pytest.raises(
+        DaemonRefused, match=r"API key; the command line takes its key from BLAZAR_API_KEY, else .*\[\[keys\]\]"
+    ):
+        DaemonClient(stub.url).call("GET", "/api/ps")

@@ -49,6 +49,8 @@ TABLE = [
     ("doctor", "doctor", {}),
     ("completion bash", "completion", {"shell": "bash"}),
     ("version", "version", {}),
+    ("help", "help", {"words": []}),
+    ("help engine install", "help", {"words": ["engine", "install"]}),
     ("login", "accounts", {}),
     ("signin", "accounts", {}),
     ("logout", "accounts", {}),
@@ -152,3 +154,17 @@ def test_the_man_page_renders() -> None:
     assert done.returncode == 0, done.stderr
     assert ".TH BLAZAR" in done.stdout.upper()
     assert "engine" in done.stdout
+
+
+def test_a_prompt_is_not_required() -> None:
+    """Without one it is a conversation; only the model has to be named."""
+    with pytest.raises(UsageError, match=r"required: MODEL$"):
+        parse(["run"])
+
+
+def test_tables_below_a_help_text_stay_tables() -> None:
+    """A paragraph is wrapped; exit codes and variables stand one on a line."""
+    lines = build_parser().format_help().splitlines()
+    assert "  3    the address or the data folder is taken" in lines
+    assert any(line.startswith("  BLAZAR_API_KEY ") for line in lines)
+    assert max(map(len, lines)) <= 80

@@ -1,6 +1,7 @@
 """How results look."""
 
 import io
+import re
 
 import pytest
 
@@ -11,6 +12,7 @@ from blazar.adapters.cli.render import (
     clean,
     duration,
     facts,
+    moment,
     outline,
     safe_text,
     size,
@@ -50,6 +52,12 @@ def test_durations_have_two_units_at_most(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
+def test_a_moment_is_a_date_and_a_time() -> None:
+    """As this machine's clock shows it."""
+    assert moment(0) == "-"
+    assert re.fullmatch(r"20\d\d-\d\d-\d\d \d\d:\d\d", moment(1.8e9))
+
+
 def test_never_is_a_dash() -> None:
     """A time that was not is shown as such."""
     assert ago(0) == "-"
@@ -57,9 +65,28 @@ def test_never_is_a_dash() -> None:
 
 
 def test_nested_answers_become_lines() -> None:
-    """Objects are prefixed, word lists can be pasted into a shell, empty values are left out."""
-    text = outline({"a_b": {"c": True, "d": None}, "argv": ["x", "y z"], "rows": [{"k": 1, "v": 0.5}], "none": []})
-    assert text == "a b c  yes\nargv   x 'y z'\nrows   1  0.5"
+    """Objects are prefixed, names are those of the JSON, empty values are left out."""
+    text = outline({"a_b": {"c_d": True, "d": None}, "rows": [{"k": 1, "v": 0.5}], "none": [], "no": ()})
+    assert text == "a_b c_d  yes\nrows     1  0.5"
+
+
+def test_only_command_lines_are_quoted() -> None:
+    """They are there to be pasted into a shell; sentences are there to be read, one below the other."""
+    answer = {"argv": ["x", "y z"], "notes": ["it's slow", "it's old"], "tags": ["a", "b"], "langs": ("en",)}
+    assert outline(answer, commands=("argv",)).splitlines() == [
+        "argv   x 'y z'",
+        "notes  it's slow",
+        "       it's old",
+        "tags   a, b",
+        "langs  en",
+    ]
+
+
+def test_texts_of_several_lines_keep_them() -> None:
+    """A chat template is no row of question marks; what drives a terminal is one still."""
+    assert (
+        outline({"template": "{% a %}\n\tb\x1b[0m\n", "n": 1}) == "template  {% a %}\n              b?[0m\nn         1"
+    )
 
 
 def test_facts_of_nothing_are_nothing() -> None:

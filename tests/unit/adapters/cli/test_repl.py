@@ -199,3 +199,21 @@ def test_save_writes_a_request_body(talk_of: Callable[..., ScriptedTalk], tmp_pa
     assert json.loads(file.read_text()) == {"model": "tiny", "messages": [user("hi"), assistant("x")]}
     assert "2 messages" in session.said[0]
     assert session.said[1].startswith("error: writing")
+
+
+def test_parameters_are_checked_where_they_are_set(talk_of: Callable[..., ScriptedTalk]) -> None:
+    """An unknown one, one without a value, and one of the wrong kind change nothing; a value may hold anything."""
+    talk = talk_of("x")
+    lines: list[Answer] = [
+        "/set parameter temprature 1",
+        "/set parameter temperature",
+        "/set parameter seed x",
+        "/set parameter stop a=b c",
+        "/set parameter seed=7",
+        "hi",
+    ]
+    said = Session(talk, lines).run().said
+    assert "did you mean temperature?" in said[0]
+    assert "write /set parameter NAME VALUE" in said[1]
+    assert "'seed' must be a whole number" in said[2]
+    assert talk.bodies[0]["options"] == {"stop": "a=b c", "seed": 7}

@@ -13,6 +13,7 @@ import pytest
 
 from blazar.adapters.engines import unpacking
 from blazar.adapters.engines.builds import ArchiveBuilds, tag_in
+from blazar.adapters.hardware.processes import SystemProcesses
 from blazar.domain.errors import Conflict, Malformed, NotFound
 from tests.support.archives import Entry, digest, write_tar, write_zip
 
@@ -33,7 +34,7 @@ def engines(tmp_path: Path) -> Path:
 
 
 def install(engines: Path, archive: Path, tag: str | None = None) -> tuple[str, str]:
-    return ArchiveBuilds(engines).unpack(str(archive), tag, digest(archive))
+    return ArchiveBuilds(engines, SystemProcesses()).unpack(str(archive), tag, digest(archive))
 
 
 def left(engines: Path) -> list[str]:
@@ -103,7 +104,7 @@ def test_tags_that_are_no_folder_names_are_refused(tmp_path: Path, engines: Path
 def test_the_checksum_comes_first(tmp_path: Path, engines: Path) -> None:
     """No file, no checksum, a wrong one: nothing is unpacked. Upper case and a prefix are fine."""
     archive = write_tar(tmp_path / "b777.tar.gz", HONEST)
-    builds = ArchiveBuilds(engines)
+    builds = ArchiveBuilds(engines, SystemProcesses())
     with pytest.raises(NotFound):
         builds.unpack(str(tmp_path / "missing"), None, "00")
     with pytest.raises(Malformed, match="--sha256"):
@@ -218,6 +219,18 @@ def test_damaged_archives_are_a_sentence(tmp_path: Path, engines: Path, name: st
     assert left(engines) == []
 
 
+def test_what_is_no_archive_is_one_clear_sentence(tmp_path: Path, engines: Path) -> None:
+    """A text, and something that is not even a file: no list of compressions, no claim that it is absent."""
+    text = tmp_path / "b777.tar.gz"
+    text.write_text("hello\n")
+    for path, why in ((text, "it is neither a tar nor a zip archive"), (Path(os.devnull), "it is not a file")):
+        with pytest.raises(Malformed) as refused:
+            install(engines, path)
+        assert str(refused.value).startswith(f"{path} cannot be installed: {why}")
+        assert "\n" not in str(refused.value)
+    assert left(engines) == []
+
+
 def test_an_archive_without_a_server_is_refused(tmp_path: Path, engines: Path) -> None:
     """Something else with a good checksum is still not an engine; a folder or a link of that name is none either."""
     for entries in (
@@ -265,15 +278,15 @@ def test_leftovers_of_a_crash_are_swept(engines: Path) -> None:
         ".hidden",
     ):
         (engines / name).mkdir(parents=True)
-    ArchiveBuilds(engines).sweep(["b1", "b3", "b5"])
+    ArchiveBuilds(engines, SystemProcesses()).sweep(["b1", "b3", "b5"])
     assert left(engines) == sorted([".hidden", f".staging-{alive}-y", "b1", "b3", "b5"])
-    ArchiveBuilds(engines / "missing").sweep([])
+    ArchiveBuilds(engines / "missing", SystemProcesses()).sweep([])
 
 
 def test_odd_tags_are_never_set_aside(engines: Path) -> None:
     """A tag from a command line cannot rename anything outside the engines folder."""
     (engines / "b1").mkdir(parents=True)
-    builds = ArchiveBuilds(engines)
+    builds = ArchiveBuilds(engines, SystemProcesses())
     for tag in ("..", ".", "", "b1/..", "missing"):
         assert not builds.set_aside(tag)
     assert left(engines) == ["b1"]

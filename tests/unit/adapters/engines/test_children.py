@@ -7,7 +7,6 @@ import signal
 import socket
 import stat
 import subprocess
-import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -15,29 +14,44 @@ from typing import Any
 import pytest
 
 from blazar.adapters.engines import children as module
-from blazar.adapters.engines import exits, processes, runfiles, tether
-from blazar.adapters.engines.children import Patience, SubprocessChildren
+from blazar.adapters.engines import exits, runfiles, tether
+from blazar.adapters.engines.children import SubprocessChildren
 from blazar.adapters.engines.llamacpp.spec import LLAMACPP
 from blazar.adapters.engines.pool import ChildPool
 from blazar.adapters.engines.runfiles import PidRecord, RunFiles
+from blazar.adapters.hardware.processes import SystemProcesses
 from blazar.application.ports.children import LaunchPlan
+from blazar.application.ports.clock import Clock
+from blazar.application.ports.processes import Processes
 from blazar.application.ports.upstream import ChildCall
 from blazar.domain.argv import compile_argv
 from blazar.domain.errors import SpawnFailed
 from blazar.domain.kinds import EngineKind
+from tests.fakes.clock import FakeClock
+from tests.fakes.processes import FakeProcesses
 from tests.support.engine import LoopClock, RealEntropy, stub_model, stub_server, until
 
-SHORT = Patience(ready=10.0, first_term=0.3, second_term=0.1, kill=10.0)
+PROCESSES = SystemProcesses()
 
 
-def make(run_dir: Path, patience: Patience = SHORT) -> SubprocessChildren:
+class Hurried(LoopClock):
+    """Ten seconds of grace pass in one."""
+
+    def now(self) -> float:
+        return 10 * super().now()
+
+    async def sleep(self, delay: float) -> None:
+        await super().sleep(delay / 10)
+
+
+def make(run_dir: Path, clock: Clock | None = None, processes: Processes = PROCESSES) -> SubprocessChildren:
     return SubprocessChildren(
         run_dir,
-        LoopClock(),
+        clock or LoopClock(),
         RealEntropy(),
         lambda port, key, model: ChildPool("127.0.0.1", port, key, model),
         {EngineKind.LLAMACPP: LLAMACPP},
-        patience=patience,
+        processes=processes,
     )
 
 
@@ -344,7 +358,7 @@ def test_term_can_be_ignored_and_kill_cannot(tmp_path: Path, run_dir: Path) -> N
         assert await asyncio.wait_for(child.wait(), 30) == -signal.SIGKILL
         child.signal(signal.SIGTERM)
         assert await child.wait() == -signal.SIGKILL
-        assert processes.start_time(child.pid) == ""
+        assert PROCESSES.start_time(child.pid) == ""
         await child.aclose()
         await child.aclose()
 
@@ -450,7 +464,7 @@ def orphaned(tmp_path: Path, run_dir: Path, **switches: Any) -> subprocess.Popen
         pass
     files = RunFiles(run_dir, "old")
     files.write_key("k")
-    files.write_pid(PidRecord(process.pid, processes.start_time(process.pid), "b1", "old"))
+    files.write_pid(PidRecord(process.pid, PROCESSES.start_time(process.pid), "b1", "old"))
     return process
 
 
@@ -460,7 +474,7 @@ def test_orphans_are_found_and_reaped(tmp_path: Path, run_dir: Path, switches: d
     process = orphaned(tmp_path, run_dir, **switches)
 
     async def scenario() -> None:
-        children = make(run_dir)
+        children = make(run_dir, Hurried())
         (orphan,) = children.orphans()
         assert (orphan.key, orphan.pid, orphan.tag) == ("old", process.pid, "b1")
         await children.reap(orphan)
@@ -473,30 +487,57 @@ def test_orphans_are_found_and_reaped(tmp_path: Path, run_dir: Path, switches: d
     process.communicate()
 
 
-def test_a_recycled_pid_is_never_signalled(tmp_path: Path, run_dir: Path) -> None:
+@pytest.mark.parametrize(
+    ("deadly", "sent", "ends", "left"),
+    [
+        ((15, 9), [15], 0.0, 0),
+        ((9,), [15, 15, 9], 12.0, 0),
+        ((), [15, 15, 9], 22.0, 1),
+    ],
+)
+def test_an_orphan_climbs_the_ladder_of_every_child(
+    run_dir: Path, deadly: tuple[int, ...], sent: list[int], ends: float, left: int
+) -> None:
+    """TERM, ten seconds, TERM, two seconds, KILL (D31); one that survives even that keeps its pidfile."""
+    RunFiles(run_dir, "m").write_pid(PidRecord(7, "5", "b1", "m"))
+    processes, clock = FakeProcesses({7: "5"}, deadly), FakeClock(0.0)
+
+    async def scenario() -> None:
+        children = make(run_dir, clock, processes)
+        reaping = asyncio.create_task(children.reap(children.orphans()[0]))
+        while not reaping.done():
+            await clock.advance(0.25)
+        await reaping
+        assert [number for _, number in processes.signals] == sent
+        assert clock.now() - ends < 1.0
+        assert len(list(run_dir.iterdir())) == left
+
+    run(scenario)
+
+
+def test_another_users_process_is_left_alone(run_dir: Path) -> None:
+    """Its pidfile lies in our folder, but it may not be signalled: the daemon starts all the same."""
+    RunFiles(run_dir, "m").write_pid(PidRecord(7, "5", "b1", "m"))
+    processes, clock = FakeProcesses({7: "5"}), FakeClock()
+    processes.foreign = {7}
+
+    async def scenario() -> None:
+        children = make(run_dir, clock, processes)
+        reaping = asyncio.create_task(children.reap(children.orphans()[0]))
+        await clock.advance(30.0)
+        await reaping
+
+    run(scenario)
+    assert processes.signals == []
+
+
+def test_a_recycled_pid_is_no_orphan(run_dir: Path) -> None:
     """A pidfile whose start time is not the process's is stale: the stranger lives, the file goes."""
-    process = orphaned(tmp_path, run_dir)
-    start = processes.start_time(process.pid)
-    RunFiles(run_dir, "old").write_pid(PidRecord(process.pid, start + "0", "b1", "old"))
-    children = make(run_dir)
-    assert children.orphans() == []
+    RunFiles(run_dir, "old").write_pid(PidRecord(7, "5", "b1", "old"))
+    processes = FakeProcesses({7: "6"})
+    assert make(run_dir, processes=processes).orphans() == []
     assert list(run_dir.iterdir()) == []
-    processes.signal_same(process.pid, start + "0", signal.SIGKILL)
-    assert process.poll() is None
-    processes.signal_same(process.pid, start, signal.SIGKILL)
-    assert process.wait(30) == -signal.SIGKILL
-    processes.signal_same(process.pid, start, signal.SIGKILL)
-    process.communicate()
-
-
-def test_a_zombie_is_dead() -> None:
-    """A process that has ended and was not waited for has no start time (G5, D31)."""
-    process = subprocess.Popen([sys.executable, "-S", "-c", ""])
-    start = ""
-    while processes.start_time(process.pid):
-        start = processes.start_time(process.pid) or start
-    assert not processes.is_same(process.pid, start)
-    process.wait(30)
+    assert processes.signals == []
 
 
 def test_our_own_children_are_no_orphans(tmp_path: Path, run_dir: Path) -> None:
@@ -513,43 +554,3 @@ def test_our_own_children_are_no_orphans(tmp_path: Path, run_dir: Path) -> None:
 
     run(scenario)
     assert (run_dir / "foreign.pid").exists()
-
-
-def test_a_successors_files_are_left_alone(run_dir: Path) -> None:
-    """Closing a dead child late does not delete what its successor wrote under the same key."""
-    files = RunFiles(run_dir, "m")
-    files.write_key("new")
-    files.write_pid(PidRecord(2, "s", "t", "m"))
-    files.remove(1, "old")
-    assert files.pid_file.exists()
-    assert files.key_file.exists()
-    files.remove(2, "new")
-    assert list(run_dir.iterdir()) == []
-
-
-def test_the_daemons_own_names_are_not_a_models(run_dir: Path) -> None:
-    """A model called `daemon` does not write into the daemon's log."""
-    assert RunFiles(run_dir, "daemon").log.name == "%64aemon.log"
-
-
-def test_facts_without_proc(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Elsewhere psutil tells start times; a dead pid has none."""
-    monkeypatch.setattr(processes, "has_proc", lambda: False)
-    assert processes.is_same(os.getpid(), processes.start_time(os.getpid()))
-    process = subprocess.Popen([sys.executable, "-S", "-c", ""])
-    process.wait(30)
-    assert processes.start_time(process.pid) == ""
-    assert processes.bytes_read(process.pid) == 0
-    assert processes.resident_bytes(os.getpid()) > 2**20
-    assert processes.resident_bytes(process.pid) == 0
-
-
-def test_signals_without_pidfds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a process cannot be pinned, the start time is still checked first."""
-    monkeypatch.delattr(processes.os, "pidfd_open")
-    process = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(60)"])
-    start = processes.start_time(process.pid)
-    processes.signal_same(process.pid, "not it", signal.SIGKILL)
-    assert process.poll() is None
-    processes.signal_same(process.pid, start, signal.SIGKILL)
-    assert process.wait(30) == -signal.SIGKILL

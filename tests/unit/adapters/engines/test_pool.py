@@ -5,6 +5,7 @@ import socket
 from collections.abc import Awaitable, Callable
 
 import pytest
+import uvloop
 
 from blazar.adapters.engines.connection import LONGEST_HEAD, Garbled
 from blazar.adapters.engines.pool import MAX_IDLE, ChildPool, Refused
@@ -425,6 +426,23 @@ def test_abort_while_dialling_reaches_nobody() -> None:
         assert sink.calls == []
 
     against(echo_forever, use)
+
+
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run])
+def test_an_abort_at_any_moment_of_dialling_leaves_no_connection(run: Callable[..., None]) -> None:
+    """Under uvloop, a cancelled dial ends without a word to the protocol; closing the pool must not wait for that word."""
+
+    async def main() -> None:
+        async with asyncio.timeout(WATCHDOG), ScriptedChild(echo_forever) as child:
+            for turns in range(6):
+                pool = ChildPool("127.0.0.1", child.port, "secret", "m")
+                flight = pool.send(CALL, Recorder())
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                flight.abort()
+                await pool.aclose()
+
+    run(main())
 
 
 def test_abort_inside_a_callback_is_safe() -> None:

@@ -1,6 +1,7 @@
 """What builds say about themselves."""
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -8,7 +9,9 @@ import pytest
 
 from blazar.adapters.engines import probe as module
 from blazar.adapters.engines.llamacpp.flags import LLAMACPP_FLAGS
+from blazar.adapters.engines.llamacpp.reserved import RESERVED
 from blazar.adapters.engines.probe import HelpProbe, flags_in
+from blazar.adapters.hardware.processes import SystemProcesses
 from blazar.domain.argv import compile_argv
 from blazar.domain.errors import Malformed
 from tests.fakes.engines import an_engine
@@ -29,6 +32,30 @@ HELP = """----- common params -----
   --llm_vision PATH                     indented, with an underscore
 --draft, --draft-n N                    the argument has been removed. use --spec-draft-n-max
 """
+
+
+# A flag whose value is a path, an address or a repository.
+DOORS = r"^(-[\w, .-]*?) +(?:\S*(?:PATH|FNAME|FILE|DIR|URL|HOST|PORT|<repo>|<user>)\S*)(?: |$)"
+OPEN_DOORS = {
+    "--lora",
+    "--lora-scaled",
+    "--control-vector",
+    "--control-vector-scaled",
+    "--grammar-file",
+    "-jf",
+    "--json-schema-file",
+    "--video-ffmpeg-dir",
+    "--spec-draft-model",
+    "-md",
+    "--model-draft",
+    "-lcs",
+    "--lookup-cache-static",
+    "-lcd",
+    "--lookup-cache-dynamic",
+    "-mm",
+    "--mmproj",
+    "--chat-template-file",
+}
 
 
 def script(path: Path, body: str) -> Path:
@@ -76,7 +103,16 @@ def test_versions_are_read_from_either_stream(tmp_path: Path) -> None:
     assert probe.version_of((str(stub_server(tmp_path)),)) == "0.0.0-stub (build 0, commit unknown)"
     loud = script(tmp_path / "loud", "import sys; print('version: 7', file=sys.stdout)")
     assert probe.try_out((str(loud),)) == "7"
-    assert probe.try_out((str(script(tmp_path / "mute", "")),)) == ""
+
+
+@pytest.mark.parametrize(
+    "said", ["", "ls (GNU coreutils) 9.1", "myprog version: 3", "version:", "version: \\nlicence: x"]
+)
+def test_a_program_without_a_version_line_is_no_engine(tmp_path: Path, said: str) -> None:
+    """`ls --version` succeeds, too: only the line of llama-server and of the wheel counts."""
+    program = script(tmp_path / "other", f"print('{said}')")
+    with pytest.raises(Malformed, match="is no llama-server"):
+        HelpProbe().try_out((str(program),))
 
 
 @pytest.mark.parametrize(
@@ -109,6 +145,7 @@ def test_builds_are_asked_in_a_clean_environment(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("LLAMA_ARG_HOST", "bad")
     program = script(tmp_path / "engine", "import os; print('version:', 'LLAMA_ARG_HOST' in os.environ)")
     assert HelpProbe(("LLAMA_ARG_",)).version_of((str(program),)) == "False"
+    assert HelpProbe(("LLAMA_ARG_",), {"LLAMA_ARG_HOST": "told"}).version_of((str(program),)) == "True"
     assert os.environ["LLAMA_ARG_HOST"] == "bad"
 
 
@@ -118,9 +155,13 @@ def test_the_real_help_knows_every_flag_of_the_table(tmp_path: Path) -> None:
 
     archive = shared("engines/llama-b11434-bin-linux-x64.tar.gz")
     digests = dict(reversed(line.split()) for line in shared("engines/SHA256SUMS").read_text().splitlines())
-    _, server = ArchiveBuilds(tmp_path).unpack(str(archive), None, digests[archive.name])
+    _, server = ArchiveBuilds(tmp_path, SystemProcesses()).unpack(str(archive), None, digests[archive.name])
     known = HelpProbe().known_flags(an_engine(server_path=server))
     assert len(known) > 300
     assert {flag.name for flag in LLAMACPP_FLAGS} <= set(known)
+    doors = re.findall(DOORS, HelpProbe()._output((server, "--help")), re.MULTILINE)
+    assert len(doors) > 20
+    # What opens a file, listens or fetches is either ours to say or a part of the model.
+    assert {name for door in doors for name in re.split(r",\s*", door)} - RESERVED == OPEN_DOORS
     off = compile_argv(LLAMACPP_FLAGS, {"kv_unified": False, "cont_batching": False, "op_offload": False}, known)
     assert off.unknown == ()

@@ -16,6 +16,7 @@ from blazar.adapters.engines.finder import SystemEngineFinder
 from blazar.adapters.engines.llamacpp.spec import LLAMACPP
 from blazar.adapters.engines.pool import ChildPool
 from blazar.adapters.engines.probe import HelpProbe
+from blazar.adapters.hardware.processes import SystemProcesses
 from blazar.application.engines.enrol_engines import EnrolEngines
 from blazar.application.engines.install_engine import InstallEngine
 from blazar.application.ports.children import LaunchPlan
@@ -52,6 +53,7 @@ async def asked(run_dir: Path, plan: LaunchPlan, number: int = signal.SIGTERM) -
         RealEntropy(),
         lambda port, key, model: ChildPool("127.0.0.1", port, key, model),
         {EngineKind.LLAMACPP: LLAMACPP},
+        processes=SystemProcesses(),
     )
     child = await children.spawn(plan)
     try:
@@ -77,7 +79,7 @@ def test_a_release_archive_is_installed_and_serves(tmp_path: Path) -> None:
         reversed(line.split()) for line in shared("engines/SHA256SUMS").read_text().splitlines()
     )
     probe, catalog = HelpProbe(LLAMACPP.scrubbed), MemoryEngineCatalog()
-    install = InstallEngine(catalog, ArchiveBuilds(tmp_path / "engines"), probe, LoopClock())
+    install = InstallEngine(catalog, ArchiveBuilds(tmp_path / "engines", SystemProcesses()), probe, LoopClock())
     engine = install(str(archive), digests[archive.name])
     assert (engine.tag, engine.active) == ("b11434", True)
     assert engine.version.startswith("0.6.0")
@@ -92,7 +94,7 @@ def test_the_wheel_is_enrolled_and_serves(tmp_path: Path) -> None:
     """Found, listed with its provenance, spawned with what its own help knows, asked, stopped clean."""
     probe, catalog = HelpProbe(LLAMACPP.scrubbed), MemoryEngineCatalog()
     environment: dict[str, Any] = {k: v for k, v in os.environ.items() if k != "BLAZAR_ENGINE_PATH"}
-    assert EnrolEngines(catalog, SystemEngineFinder(environment), probe, LoopClock())() == []
+    assert EnrolEngines(catalog, SystemEngineFinder(environment), probe, LoopClock())() is None
     (engine,) = catalog.list_engines()
     assert engine.provenance is Provenance.EMBEDDED
     (tmp_path / "run").mkdir()

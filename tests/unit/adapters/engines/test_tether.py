@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from blazar.adapters.engines import processes, tether
+from blazar.adapters.engines import tether
+from blazar.adapters.hardware.processes import SystemProcesses
 from tests.support.engine import stub_server, until
 
 PARENT = """
@@ -24,6 +25,7 @@ print(child.pid, flush=True)
 sys.stdin.read()
 """
 ROOT = str(Path(__file__).resolve().parents[4])
+PROCESSES = SystemProcesses()
 
 
 @pytest.mark.parametrize("piped", [False, True], ids=["death-signal", "watched-pipe"])
@@ -36,12 +38,12 @@ def test_a_killed_parent_leaves_no_child(tmp_path: Path, piped: bool) -> None:
     )
     assert parent.stdout is not None
     pid = int(parent.stdout.readline())
-    start = processes.start_time(pid)
+    start = PROCESSES.start_time(pid)
     assert start
     asyncio.run(until(lambda: b"llama-server" in Path(f"/proc/{pid}/cmdline").read_bytes()))
     parent.kill()
     parent.communicate()
-    asyncio.run(until(lambda: not processes.is_same(pid, start)))
+    asyncio.run(until(lambda: not PROCESSES.is_same(pid, start)))
 
 
 def test_a_watched_child_that_ends_takes_its_watcher_along(tmp_path: Path) -> None:
@@ -55,9 +57,9 @@ def test_a_watched_child_that_ends_takes_its_watcher_along(tmp_path: Path) -> No
     grandchildren = Path(f"/proc/{child.pid}/task/{child.pid}/children")
     asyncio.run(until(lambda: grandchildren.read_text().split()))
     watcher = int(grandchildren.read_text())
-    start = processes.start_time(watcher)
+    start = PROCESSES.start_time(watcher)
     child.communicate()
-    asyncio.run(until(lambda: not processes.is_same(watcher, start)))
+    asyncio.run(until(lambda: not PROCESSES.is_same(watcher, start)))
     os.close(read)
     os.close(write)
 

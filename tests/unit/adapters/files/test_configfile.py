@@ -4,10 +4,10 @@ import os
 
 import pytest
 
-from blazar.adapters.files.configfile import read_config, read_text
+from blazar.adapters.files.configfile import read_config, read_text, write_new_keys
 from blazar.application.config.layers import Origin
 from blazar.application.config.model import Config
-from blazar.domain.errors import BadConfig
+from blazar.domain.errors import BadConfig, StoreTrouble
 
 
 def test_a_missing_file_means_defaults(tmp_path):
@@ -62,3 +62,104 @@ def test_the_sentence_names_the_file(tmp_path):
     with pytest.raises(BadConfig) as caught:
         read_config(path, {})
     assert caught.value.problems == (f"{path} line 1: unknown key 'listen'; did you mean port or host?",)
+
+
+KEYS = {"BLAZAR_KEYS": "ed:plm_1, plm_2"}
+
+
+def backups(path):
+    return sorted(path.parent.glob(f"{path.name}.*.bak"))
+
+
+def test_new_keys_make_a_file(tmp_path):
+    """Without a file there is one afterwards, for its owner alone, and nothing beside it."""
+    path = tmp_path / "blazar" / "config.toml"
+    assert write_new_keys(path, KEYS) == ["ed", "env-2"]
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.read_text() == '[[keys]]\nname = "ed"\nkey = "plm_1"\n\n[[keys]]\nname = "env-2"\nkey = "plm_2"\n'
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_keys_are_written_once(tmp_path):
+    """A second start, with the same or a changed secret under a name, finds nothing to do and touches nothing."""
+    path = tmp_path / "config.toml"
+    write_new_keys(path, KEYS)
+    before = path.stat()
+    assert write_new_keys(path, KEYS) == write_new_keys(path, {"BLAZAR_KEYS": "ed:other"}) == []
+    assert write_new_keys(path, {}) == []
+    assert (path.stat().st_ino, path.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    assert [key.key for key in read_config(path, KEYS).config.keys] == ["plm_1", "plm_2"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"# mine\nport = 7 # seven\n\n[model_overrides.m]\nctx = 512\n",
+        b"port = 7",
+        "\ufeff# \u00fc\r\nport = 7\r\n".encode(),
+        b'port = 7\n[[keys]]\nname = "a"\nkey = "b"\nmodels = ["m"]\n',
+    ],
+)
+def test_what_was_in_the_file_stays(tmp_path, text):
+    """Comments, line ends, mark and all: keys are appended, and the file as it was lies beside it, for its owner alone."""
+    path = tmp_path / "config.toml"
+    path.write_bytes(text)
+    path.chmod(0o644)
+    old = read_config(path, {}).config.keys
+    assert write_new_keys(path, KEYS) == ["ed", "env-2"]
+    assert path.read_bytes().startswith(text)
+    assert (b"\r\n" in text) == (b"\r\n" in path.read_bytes()[len(text) :])
+    loaded = read_config(path, {}).config
+    assert loaded.port == 7
+    assert [key.name for key in loaded.keys] == [*(key.name for key in old), "ed", "env-2"]
+    (backup,) = backups(path)
+    assert backup.read_bytes() == text
+    assert {file.stat().st_mode & 0o777 for file in (path, backup)} == {0o600}
+    assert sorted(tmp_path.iterdir()) == [path, backup]
+
+
+def test_a_link_stays_a_link(tmp_path):
+    """Dotfile managers link the file; what it points at is replaced."""
+    real, path = tmp_path / "dotfiles.toml", tmp_path / "config.toml"
+    real.write_text("port = 7\n")
+    path.symlink_to(real)
+    write_new_keys(path, KEYS)
+    assert path.is_symlink()
+    assert len(read_config(real, {}).config.keys) == 2
+
+
+def test_an_inline_list_is_left_alone(tmp_path):
+    """TOML allows no tables behind it; the sentence says how to write them instead."""
+    path = tmp_path / "config.toml"
+    path.write_text("keys = []\n")
+    with pytest.raises(StoreTrouble, match=r"hold until the daemon stops.*\[\[keys\]\] tables"):
+        write_new_keys(path, KEYS)
+    assert path.read_text() == "keys = []\n"
+    assert len(read_config(path, KEYS).config.keys) == 2
+
+
+def test_a_read_only_file_is_left_alone(tmp_path, monkeypatch):
+    """Its owner means it; the keys hold from the variable."""
+    path = tmp_path / "config.toml"
+    path.write_text("port = 7\n")
+    path.chmod(0o400)
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write whatever the mode says
+    with pytest.raises(StoreTrouble, match="read-only"):
+        write_new_keys(path, KEYS)
+    assert list(tmp_path.iterdir()) == [path]
+    assert len(read_config(path, KEYS).config.keys) == 2
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    """A full disk costs neither the file nor a stray temporary one."""
+    path = tmp_path / "config.toml"
+    path.write_text("port = 7\n")
+
+    def full(_number):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StoreTrouble, match="No space left on device"):
+        write_new_keys(path, KEYS)
+    assert path.read_text() == "port = 7\n"
+    assert not list(tmp_path.glob("*.tmp")) + list(tmp_path.glob(".*"))

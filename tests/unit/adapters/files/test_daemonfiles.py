@@ -24,9 +24,9 @@ def test_a_second_daemon_on_the_same_folder_is_refused(tmp_path: Path) -> None:
 def test_the_note_is_for_its_owner_alone_and_complete(tmp_path: Path) -> None:
     """Mode 0600, whole JSON, gone after the stop (D3)."""
     note = DaemonNote(tmp_path)
-    note.write("http://127.0.0.1:1", 7, 9)
+    note.write("http://127.0.0.1:1", 7, "9")
     path = tmp_path / "daemon.json"
-    assert json.loads(path.read_text()) == {"url": "http://127.0.0.1:1", "pid": 7, "start_time": 9}
+    assert json.loads(path.read_text()) == {"url": "http://127.0.0.1:1", "pid": 7, "start_time": "9"}
     assert path.stat().st_mode & 0o777 == 0o600
     assert [entry.name for entry in tmp_path.iterdir()] == ["daemon.json"]
     note.remove()

@@ -203,3 +203,21 @@ def test_metadata_is_a_copy(weights: DiskWeightFiles, tmp_path: Path) -> None:
     path = str(Gguf(tiny().pairs, [Row("a")]).save(tmp_path / "m.gguf"))
     weights.metadata(path)["general.name"] = "changed"
     assert weights.metadata(path)["general.name"] == "Tiny"
+
+
+def test_one_byte_in_the_middle_makes_another_file(tmp_path: Path) -> None:
+    """The fingerprint samples both ends; whether two files are the same is read in full."""
+    weights = DiskWeightFiles(tmp_path / "models")
+    ours, theirs = tmp_path / "a.gguf", tmp_path / "b.gguf"
+    content = bytes(3 << 20)
+    ours.write_bytes(content)
+    theirs.write_bytes(content)
+    assert weights.same((str(ours),), (str(theirs),))
+    theirs.write_bytes(content[: 3 << 19] + b"x" + content[(3 << 19) + 1 :])
+    assert not weights.same((str(ours),), (str(theirs),))
+    theirs.write_bytes(content + b"x")
+    assert not weights.same((str(ours),), (str(theirs),))
+    (tmp_path / "x").mkdir()
+    (tmp_path / "y").mkdir()
+    with pytest.raises(BadModelFile):
+        weights.same((str(tmp_path / "x"),), (str(tmp_path / "y"),))

@@ -14,6 +14,10 @@ from blazar.application.ports.telemetry import Meter, Served
 Headers = Iterable[tuple[str, str]]
 
 
+LAST = ("http.response.body", "websocket.close")
+"""Messages behind which nothing follows."""
+
+
 class Answer(NamedTuple):
     """What an app sent, joined."""
 
@@ -115,19 +119,23 @@ def scope_of(method: str = "GET", path: str = "/", headers: Headers = (), kind: 
 
 
 async def run(app: App, scope: Scope, chunks: Iterable[bytes] = (b"",)) -> Answer:
-    """One request through `app`; the body arrives in these chunks, after it the client stays connected."""
+    """One request through `app`; the body arrives in these chunks, after it the client stays until it has its answer."""
     pending = list(chunks)
     sent: list[Message] = []
-    forever = asyncio.Event()
+    answered = asyncio.Event()
 
     async def receive() -> Message:
         if not pending:
-            await forever.wait()
+            # As ASGI says and servers do: after the answer comes a disconnect. Quart waits for it from 0.23 on.
+            await answered.wait()
+            return {"type": f"{scope['type']}.disconnect"}
         body = pending.pop(0)
         return {"type": "http.request", "body": body, "more_body": bool(pending)}
 
     async def send(message: Message) -> None:
         sent.append(message)
+        if message["type"] in LAST and not message.get("more_body", False):
+            answered.set()
 
     await app(scope, receive, send)
     starts = [message for message in sent if message["type"].endswith(".start")]

@@ -57,7 +57,6 @@ VIEW = InstanceView(
     waiting=0,
     size=98_000_000,
     rss=150_000_000,
-    loaded_at=1_700_000_000.0,
     expires_at=1_700_000_060.5,
     load_seconds=0.25,
     argv=("llama-server",),

@@ -99,6 +99,23 @@ def test_retry_after_is_whole_seconds(after: float, header: bytes) -> None:
     assert (b"retry-after", header) in problem(errors.Busy("s", after), Dialect.NATIVE).headers
 
 
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize(
+    ("said", "header"), [("7", b"7"), ("", b"1"), ("Wed, 21 Oct 2026 07:28:00 GMT", b"Wed, 21 Oct 2026 07:28:00 GMT")]
+)
+def test_a_child_that_says_later_says_when(status: int, said: str, header: bytes) -> None:
+    """Its own word for it, or soon: clients back off by this header."""
+    shown = problem(errors.EngineSaid(status, "s", retry_after=said), Dialect.OPENAI)
+    assert (b"retry-after", header) in shown.headers
+    assert "retry-after" not in str(problem(errors.EngineSaid(500, "s", retry_after="7"), Dialect.OPENAI).headers)
+
+
+def test_the_field_that_a_child_named_is_param() -> None:
+    """Its text stays as it is (D10)."""
+    shown = json.loads(problem(errors.EngineSaid(400, "Field 'n': no", "n"), Dialect.OPENAI).body)
+    assert (shown["error"]["param"], shown["error"]["message"]) == ("n", "Field 'n': no")
+
+
 def test_sentences_keep_their_letters() -> None:
     """UTF-8, not escapes."""
     assert "é".encode() in problem(errors.Refusal("é"), Dialect.OLLAMA).body

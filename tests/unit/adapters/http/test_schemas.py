@@ -31,6 +31,7 @@ def test_schemas_have_no_flaw(schema: Any) -> None:
         ("json", "not an object"),
         (None, "not an object"),
         ([], "not an object"),
+        ({"$schema": []}, "$schema is not a text"),
         ({"type": "nonsense"}, "type: 'nonsense'"),
         ({"properties": {"a": {"minimum": "x"}}}, "properties/a/minimum"),
         ({"required": "a"}, "required"),
@@ -49,7 +50,7 @@ def test_a_flaw_is_short_and_depth_is_bounded() -> None:
     deep: Any = {}
     for _ in range(5000):
         deep = {"items": deep}
-    assert JsonSchemas().flaw(deep) == "it is nested too deeply"
+    assert JsonSchemas().flaw(deep) == "its parts are nested too deeply"
 
 
 def test_the_library_is_loaded_on_the_first_question() -> None:

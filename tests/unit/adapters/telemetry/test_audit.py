@@ -33,7 +33,7 @@ def test_the_fields_of_a_line(tmp_path):
     path = tmp_path / "log" / "audit.jsonl"
     run(path, a_served(path="/v1/messages?beta=true", priority="high", queue_depth=3))
     (row,) = rows(path)
-    assert tuple(row) == AuditLine._fields
+    assert tuple(row) == AuditLine.__struct_fields__
     assert row == {
         "ts": "2027-01-15T08:00:00.000Z",
         "trace": "plm-0011-1",
@@ -51,7 +51,8 @@ def test_the_fields_of_a_line(tmp_path):
 def test_only_generation_requests_are_kept(tmp_path):
     """Listings and health checks leave no line; a refused generation does."""
     path = tmp_path / "audit.jsonl"
-    run(path, a_served(path="/v1/models"), a_served(path="/healthz"), a_served(status=401, model=""))
+    asked = a_served(method="GET", status=405)
+    run(path, a_served(path="/v1/models"), a_served(path="/healthz"), asked, a_served(status=401, model=""))
     assert [row["status"] for row in rows(path)] == [401]
     assert "/api/chat" in GENERATION
 

@@ -73,6 +73,13 @@ def test_text_of_clients_cannot_forge_lines(both):
     assert r"POST /x\x0d\x0aGET /y 200" in file
 
 
+def test_text_of_clients_cannot_fill_the_log(both):
+    """A path may be 64 KiB long and a name that nothing has may be as long as a body."""
+    file, _ = both.run(lambda log: log.on_served(a_served(path="/" + "x" * 60_000, model="y" * 1_000_000)))
+    assert len(file) < 1000
+    assert " model=yyy" in file
+
+
 def test_an_access_line(both):
     """One request, one line: who, what, how long, how much."""
     file, _ = both.run(lambda log: log.on_served(a_served()))

@@ -13,7 +13,7 @@ from tests.support.exposition import lint, lint_progress
 def a_view(key: str = "tiny", state: str = "serving", **changes) -> InstanceView:
     view = InstanceView(
         key=key, model=key, state=state, engine="b1", provenance="archive", pid=7, port=1, ctx=512, slots=2, in_flight=1,
-        waiting=3, size=9, rss=4096, loaded_at=0.0, expires_at=0.0, load_seconds=0.0, argv=(), notes=(), last_error="",
+        waiting=3, size=9, rss=4096, expires_at=0.0, load_seconds=0.0, argv=(), notes=(), last_error="",
     )  # fmt: skip
     return view._replace(**changes)
 

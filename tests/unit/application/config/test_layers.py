@@ -99,7 +99,7 @@ def test_groups_are_the_same_keys():
     [
         ("listen = 8081", "config.toml line 1: unknown key 'listen'; did you mean port or host?"),
         ("\n\ndefalt_ctx = 1", "config.toml line 3: unknown key 'defalt_ctx'; did you mean default_ctx?"),
-        ("[gateway]\nprt = 1", "config.toml line 2: unknown key 'gateway.prt'; did you mean port?"),
+        ("[gateway]\nprt = 1", "config.toml line 2: unknown key 'gateway.prt'; did you mean port or prio?"),
         (
             "port = 1\n[gateway]\n\nport = 2",
             "config.toml line 4: 'port' is set at the root and under [gateway]: keep one of them",
@@ -115,7 +115,7 @@ def test_groups_are_the_same_keys():
         ),
         (
             "[resorces]\nport = 1",
-            "config.toml line 1: there is no table [resorces] (tables: engine_env, gateway, keys, model_overrides, reasoning, resources)",
+            "config.toml line 1: there is no table [resorces] (tables: chat_template_kwargs, engine_env, gateway, keys, model_",
         ),
         ("gateway = 3", "config.toml line 1: unknown key 'gateway'"),
         ('port = "11435"', "config.toml line 1: 'port' must be a whole number (found \"11435\")"),
@@ -189,7 +189,7 @@ def test_a_hidden_mistake_is_still_one():
     [
         ({"BLAZAR_DEFAULT_CTX": "many"}, {}, "environment variable BLAZAR_DEFAULT_CTX: 'default_ctx' must be a whole"),
         ({}, {"port": 70000}, "command line: 'port' must be 65535 or less (found 70000)"),
-        ({}, {"prot": 1}, "there is no configuration key 'prot'; did you mean port"),
+        ({}, {"prot": 1}, "there is no configuration key 'prot'; did you mean prio or port"),
     ],
 )
 def test_a_mistake_outside_the_file_names_its_source(env, overrides, sentence):

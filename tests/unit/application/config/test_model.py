@@ -43,8 +43,10 @@ def test_overrides_are_derived():
 
 
 def test_group_names_are_no_keys_of_other_sections():
-    """A table name that is also a flat key would make the file ambiguous."""
-    assert not set(GROUPS) & set(Config.model_fields)
+    """A table name that is also a flat key would make the file ambiguous, unless one is a text and the other a table."""
+    assert set(GROUPS) & set(Config.model_fields) == {"reasoning"}
+    assert settings('reasoning = "on"')["reasoning"] == "on"
+    assert settings('[reasoning]\nreasoning = "off"\nreasoning_budget = 5')["reasoning"] == "off"
     assert section_of("port") is GROUPS["gateway"]
     assert section_of("model_overrides") is None
 
@@ -54,7 +56,8 @@ def test_an_override_replaces_for_its_model_only():
     text = "slots = 2\nwarmup = true\n[model_overrides.m]\nslots = 1\nwarmup = false\nctx = 512\npin = true\n"
     mine, other = settings(text), settings(text, "other")
     assert (mine["slots"], mine["warmup"], mine["ctx"], mine["pin"]) == (1, False, 512, True)
-    assert (other["slots"], other["warmup"], other["ctx"], other["pin"]) == (2, True, 16384, False)
+    assert (other["slots"], other["warmup"], other["ctx"], other["pin"]) == (2, True, None, False)
+    assert (mine["default_ctx"], other["default_ctx"]) == (16384, 16384)
 
 
 def test_zero_and_false_are_said():

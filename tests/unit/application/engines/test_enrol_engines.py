@@ -1,5 +1,7 @@
 """Rows of engines that were not installed by us."""
 
+import pytest
+
 from blazar.application.engines.enrol_engines import EnrolEngines
 from blazar.application.engines.use_engine import UseEngine
 from blazar.application.ports.engines import FoundEngine
@@ -30,7 +32,7 @@ def test_a_present_wheel_has_a_row() -> None:
     """The wheel is listed under its version and its provenance, and serves while it is alone (D20)."""
     house = House()
     house.finder.embedded = WHEEL
-    assert house.enrol() == []
+    assert house.enrol() is None
     (row,) = house.catalog.list_engines()
     assert (row.tag, row.provenance, row.words, row.active) == (
         "embedded-2026.10.1",
@@ -88,15 +90,25 @@ def test_an_unset_variable_removes_the_row() -> None:
     assert (house.tags(), house.active()) == (["b1"], ["b1"])
 
 
-def test_a_binary_that_does_not_run_is_a_note() -> None:
-    """A bad path or a binary that fails is told and not listed; the daemon starts all the same."""
-    house = House(an_engine("b1"))
+def test_a_binary_that_cannot_be_used_is_a_refusal() -> None:
+    """A bad path or a binary that fails is answered, named by its variable, and not listed; what was there stays."""
+    house = House(an_engine("b1"), an_engine("local", provenance=Provenance.LOCAL))
     house.finder.local = BINARY
     house.trial.broken["/opt/llama-server"] = "no such library"
-    assert "no such library" in house.enrol()[0]
+    assert str(house.enrol()).startswith("BLAZAR_ENGINE_PATH: /opt/llama-server did not run")
     house.finder.trouble = Malformed("names nothing")
-    assert house.enrol() == ["names nothing"]
-    assert house.tags() == ["b1"]
+    assert str(house.enrol()) == "names nothing"
+    with pytest.raises(Malformed, match="names nothing"):
+        house.enrol.check()
+    assert house.tags() == ["b1", "local"]
+
+
+def test_a_check_writes_nothing() -> None:
+    """It only tells whether a start would be refused."""
+    house = House()
+    house.finder.local = BINARY
+    house.enrol.check()
+    assert (house.tags(), house.trial.tried) == ([], [BINARY.command])
 
 
 def test_a_rebuilt_binary_is_noticed() -> None:

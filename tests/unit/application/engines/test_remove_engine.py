@@ -1,6 +1,7 @@
 """Removing a build."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -65,6 +66,40 @@ def test_a_build_of_an_orphan_stays() -> None:
         house.remove("b2")
     house.remove("b1")
     assert house.tags() == ["b2"]
+
+
+class Racing(MemoryEngineBuilds):
+    """A daemon starts a child at the very moment in which the folder is renamed."""
+
+    def __init__(self, start: Callable[[], None]) -> None:
+        super().__init__()
+        self.start = start
+
+    def set_aside(self, tag: str) -> bool:
+        done = super().set_aside(tag)
+        self.start()
+        return done
+
+
+def test_a_child_that_starts_meanwhile_keeps_its_build() -> None:
+    """By the daemon's word: the folder comes back and the row was never touched."""
+    used: list[str] = []
+    house = House(used=used)
+    builds = Racing(lambda: used.append("qwen"))
+    builds.present = {"b1", "b2"}
+    with pytest.raises(Conflict, match="qwen"):
+        replace(house.remove, builds=builds)("b2")
+    assert (house.tags(), builds.present, builds.aside) == (["b1", "b2"], {"b1", "b2"}, set())
+
+
+def test_a_pidfile_that_appears_meanwhile_keeps_its_build() -> None:
+    """Written by a daemon that was killed right after (D6)."""
+    house = House()
+    builds = Racing(lambda: house.children.left.append(Orphan("m", 77, "b2")))
+    builds.present = {"b1", "b2"}
+    with pytest.raises(Conflict, match="77"):
+        replace(house.remove, builds=builds)("b2")
+    assert (house.tags(), builds.present, builds.aside) == (["b1", "b2"], {"b1", "b2"}, set())
 
 
 def test_the_last_build_stays() -> None:

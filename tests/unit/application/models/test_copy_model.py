@@ -3,7 +3,9 @@
 import pytest
 
 from blazar.application.models.copy_model import CopyModel
+from blazar.domain import teaching
 from blazar.domain.errors import BadName, Conflict, ModelNotFound, NotFound
+from blazar.domain.records import Model
 from tests.fakes.catalog import MemoryModelCatalog, a_model
 from tests.fakes.clock import FakeClock
 from tests.fakes.weights import MemoryWeightFiles, some_facts
@@ -51,9 +53,25 @@ def test_the_source_may_be_spelled_as_anywhere(copy_model: CopyModel) -> None:
 @pytest.mark.parametrize("target", ["own", "ref"])
 def test_a_taken_name_is_refused(copy_model: CopyModel, catalog: MemoryModelCatalog, target: str) -> None:
     """Its own too; both rows stay."""
-    with pytest.raises(Conflict):
+    with pytest.raises(Conflict) as refused:
         copy_model("own", target)
+    assert str(refused.value) == teaching.copy_target_taken(target)
+    assert "--name" not in str(refused.value)
     assert len(catalog.list_models()) == 2
+
+
+def test_a_name_that_is_lost_to_another_process_is_refused_alike(weights: MemoryWeightFiles) -> None:
+    """An option that `cp` lacks is named in neither sentence."""
+
+    class Racing(MemoryModelCatalog):
+        def add_model(self, model: Model) -> None:
+            raise Conflict(teaching.name_taken(model.name))
+
+    catalog = Racing()
+    MemoryModelCatalog.add_model(catalog, a_model("own", files=(OWN,)))
+    with pytest.raises(Conflict) as refused:
+        CopyModel(catalog, weights, FakeClock())("own", "alias")
+    assert str(refused.value) == teaching.copy_target_taken("alias")
 
 
 def test_what_is_not_there_cannot_be_copied(copy_model: CopyModel, weights: MemoryWeightFiles) -> None:

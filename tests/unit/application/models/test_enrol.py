@@ -26,7 +26,18 @@ def test_the_same_model_under_the_same_name_is_the_winner_s_row() -> None:
     """A link that the winner's row does not name is taken away again."""
     winner = a_model("m", files=("/elsewhere/m.gguf",), owned=False)
     weights = _weights()
+    weights.content["/elsewhere/m.gguf"] = weights.content[LINK]
     assert enrol(MemoryModelCatalog([winner]), weights, MODEL) == winner
+    assert weights.missing((LINK,)) == LINK
+
+
+def test_a_winner_with_other_bytes_is_another_model() -> None:
+    """Though the fingerprints agree."""
+    weights = _weights()
+    weights.content["/elsewhere/m.gguf"] = "other bytes"
+    winner = a_model("m", files=("/elsewhere/m.gguf",), owned=False)
+    with pytest.raises(Conflict):
+        enrol(MemoryModelCatalog([winner]), weights, MODEL)
     assert weights.missing((LINK,)) == LINK
 
 

@@ -36,7 +36,8 @@ def import_model(catalog: MemoryModelCatalog, weights: MemoryWeightFiles) -> Imp
 
 def test_an_import_is_a_link_and_a_row(import_model: ImportModel, catalog: MemoryModelCatalog) -> None:
     """The name comes from the file, the time from the clock."""
-    model = import_model(FILE)
+    model, already = import_model(FILE)
+    assert not already
     assert model.name == "smollm2-135m.q4_1"
     assert (model.files, model.owned) == (("/models/smollm2-135m.q4_1.gguf",), True)
     assert model.imported_at == FakeClock().wall()
@@ -45,7 +46,7 @@ def test_an_import_is_a_link_and_a_row(import_model: ImportModel, catalog: Memor
 
 def test_a_name_may_be_given(import_model: ImportModel) -> None:
     """Kept letter by letter."""
-    assert import_model(FILE, "Org/Smol:q4").name == "Org/Smol:q4"
+    assert import_model(FILE, "Org/Smol:q4").model.name == "Org/Smol:q4"
 
 
 @pytest.mark.parametrize("name", ["a#1", "a@vision", "", "a b", "../up", "a/b/c/d/e", "x" * 201])
@@ -69,16 +70,30 @@ def test_a_file_that_is_no_model_is_refused(import_model: ImportModel, weights: 
 
 
 def test_importing_twice_is_importing_once(import_model: ImportModel, catalog: MemoryModelCatalog) -> None:
-    """The same model under the same name is a no-op that answers the row."""
+    """The same file under the same name is a no-op that answers the row, and says so."""
     first = import_model(FILE)
     revision = catalog.revision()
-    assert import_model(FILE) == first
+    assert import_model(FILE) == (first.model, True)
     assert catalog.revision() == revision
+
+
+def test_an_equal_fingerprint_is_no_proof(
+    import_model: ImportModel, weights: MemoryWeightFiles, catalog: MemoryModelCatalog
+) -> None:
+    """Another file with the same header and the same ends must not be taken for the one that is there."""
+    first = import_model(FILE, "m")
+    weights.facts["/in/new.gguf"] = some_facts("/in/new.gguf")
+    weights.content["/in/new.gguf"] = "other bytes in the middle"
+    with pytest.raises(Conflict, match="named 'm' exists already"):
+        import_model("/in/new.gguf", "m")
+    weights.content["/in/new.gguf"] = weights.content[FILE]
+    assert import_model("/in/new.gguf", "m") == (first.model, True)
+    assert catalog.list_models() == [first.model]
 
 
 def test_a_name_that_another_model_has_is_refused(import_model: ImportModel, catalog: MemoryModelCatalog) -> None:
     """And that model stays as it was."""
-    first = import_model(FILE, "m")
+    first = import_model(FILE, "m").model
     with pytest.raises(Conflict, match="named 'm' exists already"):
         import_model(OTHER, "m")
     assert catalog.list_models() == [first]
@@ -94,14 +109,14 @@ def test_a_model_whose_file_went_away_is_imported_afresh(
     weights.facts[moved] = some_facts(moved)
     weights.content[moved] = moved
     del weights.content[FILE]
-    assert import_model(moved, "m").files == (moved,)
+    assert import_model(moved, "m").model.files == (moved,)
     assert len(catalog.list_models()) == 1
 
 
 def test_without_hardlinks_the_row_refers(import_model: ImportModel, weights: MemoryWeightFiles) -> None:
     """D36."""
     weights.linkable = False
-    model = import_model(FILE)
+    model = import_model(FILE).model
     assert (model.files, model.owned) == ((FILE,), False)
 
 
@@ -120,14 +135,14 @@ class _Racing(MemoryModelCatalog):
 
 
 def _row(weights: MemoryWeightFiles, path: str) -> Model:
-    return ImportModel(MemoryModelCatalog(), MemoryWeightFiles(weights.facts), FakeClock())(path, "m")
+    return ImportModel(MemoryModelCatalog(), MemoryWeightFiles(weights.facts), FakeClock())(path, "m").model
 
 
 def test_a_race_for_one_model_has_one_row_and_keeps_the_shared_link(weights: MemoryWeightFiles) -> None:
     """Two imports of the same file under the same name: both answer the one row, whose link stays."""
     rival = _row(weights, FILE)
     catalog = _Racing(rival)
-    assert ImportModel(catalog, weights, FakeClock())(FILE, "m") == rival
+    assert ImportModel(catalog, weights, FakeClock())(FILE, "m") == (rival, True)
     assert weights.missing(rival.files) is None
 
 
@@ -135,7 +150,7 @@ def test_a_race_that_is_lost_to_another_model_leaves_no_link(weights: MemoryWeig
     """The winner is a reference to another file; our link goes again."""
     weights.linkable = False
     refers = MemoryModelCatalog()
-    rival = ImportModel(refers, weights, FakeClock())(OTHER, "m")
+    rival = ImportModel(refers, weights, FakeClock())(OTHER, "m").model
     weights.linkable = True
     with pytest.raises(Conflict):
         ImportModel(_Racing(rival), weights, FakeClock())(FILE, "m")
@@ -159,7 +174,7 @@ def test_the_real_parts_together(tmp_path: Path) -> None:
     shards = save_shards(tmp_path / "in", "Big-Model", 3)
     database = Database(tmp_path / "blazar.db")
     catalog, weights = SqliteModelCatalog(database), DiskWeightFiles(tmp_path / "models")
-    model = ImportModel(catalog, weights, FakeClock())(str(tmp_path / "in"))
+    model = ImportModel(catalog, weights, FakeClock())(str(tmp_path / "in")).model
     tiny().save(tmp_path / "in2" / "x.gguf")
     assert model.name == "big-model"
     assert [Path(link).stat().st_ino for link in model.files] == [shard.stat().st_ino for shard in shards]

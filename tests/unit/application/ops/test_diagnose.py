@@ -33,7 +33,7 @@ class Children:
 def a_view(**changes: Any) -> InstanceView:
     view = InstanceView(
         key="tiny", model="tiny", state="serving", engine="b11434", provenance="archive", pid=7, port=1, ctx=512, slots=2,
-        in_flight=1, waiting=0, size=9, rss=GIB, loaded_at=0.0, expires_at=0.0, load_seconds=0.0, argv=(), notes=(), last_error="",
+        in_flight=1, waiting=0, size=9, rss=GIB, expires_at=0.0, load_seconds=0.0, argv=(), notes=(), last_error="",
     )  # fmt: skip
     return view._replace(**changes)
 
@@ -220,3 +220,24 @@ def test_a_broken_catalog_is_a_row():
         "the catalog cannot be read: disk I/O error",
     )
     assert found["daemon"]["status"] == "ok"
+
+
+def test_no_configuration_file_is_said() -> None:
+    """Defaults hold then; a file that is not there is not "in order"."""
+    found = rows(healthy(installation=INSTALLATION._replace(config_found=False)))
+    assert (found["configuration"]["status"], found["configuration"]["detail"]) == (
+        "ok",
+        teaching.config_absent(INSTALLATION.config_file),
+    )
+
+
+def test_a_named_engine_that_cannot_be_used_fails() -> None:
+    """With what to do about the variable."""
+    found = rows(healthy(installation=INSTALLATION._replace(engine_trouble="it is no engine")))["BLAZAR_ENGINE_PATH"]
+    assert (found["status"], found["detail"], bool(found["remedy"])) == ("fail", "it is no engine", True)
+
+
+def test_a_build_without_a_version_is_not_ok() -> None:
+    """Nothing is known of it, so nothing good is claimed."""
+    found = rows(healthy(engines=MemoryEngineCatalog([an_engine(version=" ")])))["b11434"]
+    assert (found["status"], found["detail"]) == ("warn", teaching.engine_unversioned("b11434"))

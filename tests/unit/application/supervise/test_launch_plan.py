@@ -2,14 +2,34 @@
 
 import pytest
 
-from blazar.application.supervise.launch_plan import cache_types, slots_for, unified, window_for
+from blazar.adapters.engines.llamacpp.spec import LLAMACPP
+from blazar.application.config.layers import load_config
+from blazar.application.config.model import Config
+from blazar.application.supervise.launch_plan import slots_for, unified, window_for
 from blazar.domain import teaching
-from blazar.domain.errors import Unserved
+from blazar.domain.errors import Malformed, Unserved
 from blazar.domain.kinds import Task, Weights
 from tests.fakes.catalog import a_model
 from tests.fakes.engines import MemoryEngineCatalog, an_engine
 from tests.fakes.hardware import GIB, FakeCensus, a_machine
-from tests.support.supervision import KnowsAll, a_planner
+from tests.support.supervision import KnowsAll, a_config, a_planner
+
+
+def settings_of(**said):
+    """What configuration says of a model when a person said this."""
+    return a_config({"m": said}).settings_for("m")
+
+
+def real_plan(text="", model=None, *, ram=64, known=()):
+    """The launch of one model on llama.cpp's own flags, from the text of a config.toml."""
+    planner = a_planner(
+        FakeCensus(a_machine(ram=ram * GIB)),
+        {},
+        drivers={LLAMACPP.kind: LLAMACPP},
+        probe=KnowsAll(known),
+        settings_for=load_config(text, "config.toml").config.settings_for,
+    )
+    return planner.plan(model or a_model("m", ctx_train=8192))
 
 
 def plan(model=None, wish=0, **settings):
@@ -54,61 +74,61 @@ def test_a_plan_always_names_a_model_file():
         ({"ctx": 2048}, 8192, 1, 0, (2048, 2048)),
         ({"ctx": 2048}, 8192, 4, 0, (2048, 2048)),
         ({"ctx": 2048, "kv_unified": False}, 8192, 4, 0, (2048, 8192)),
-        ({"ctx": 2048, "kv_unified_per_slot": 1024}, 8192, 4, 0, (2048, 4096)),
-        ({"ctx": 2048, "kv_unified_per_slot": 256}, 8192, 4, 0, (2048, 2048)),
         ({}, 8192, 1, 6000, (6000, 6000)),
         ({}, 8192, 1, 100, (4096, 4096)),
     ],
 )
 def test_the_window_is_one_request_s(settings, trained, slots, wish, window):
     """`--ctx-size` is what the engine divides by its slots, unless the cache is unified (D30)."""
-    found = window_for({"default_ctx": 4096, **settings}, trained, slots, wish)
+    found = window_for(settings_of(**settings), trained, slots, wish)
     assert (found.ctx, found.ctx_size) == window
 
 
 def test_a_chosen_window_that_shrinks_is_noted():
-    """The default is no promise, so it shrinks silently; a choice does not."""
+    """The default is no promise, so it shrinks silently, wherever it comes from; a choice does not."""
     assert plan(a_model("m", ctx_train=512)).plan.notes == ()
+    assert real_plan("", a_model("m", ctx_train=512)).plan.notes == ()
+    assert real_plan("default_ctx = 8192", a_model("m", ctx_train=512)).plan.notes == ()
     assert plan(a_model("m", ctx_train=512), wish=100).plan.notes == ()
+    assert plan(a_model("m", ctx_train=512), wish=1000).plan.notes == (teaching.ctx_clamped(1000, 512),)
+    assert plan(a_model("m", ctx_train=512), ctx=512).plan.notes == ()
     assert plan(a_model("m", ctx_train=512), wish=9999).plan.notes == (teaching.ctx_clamped(9999, 512),)
     assert plan(a_model("m", ctx_train=512), ctx=2048).plan.notes == (teaching.ctx_clamped(2048, 512),)
 
 
 def test_slots():
     """1 unless configured; always 1 when answers must repeat."""
-    assert [slots_for(settings) for settings in ({}, {"slots": 0}, {"slots": 3})] == [1, 1, 3]
-    assert slots_for({"slots": 3, "deterministic": True}) == 1
+    assert [slots_for(settings_of(**said)) for said in ({}, {"slots": 0}, {"slots": 3})] == [1, 1, 3]
+    assert slots_for(settings_of(slots=3, deterministic=True)) == 1
+    assert said(real_plan("slots = 3\ndeterministic = true"), "--parallel") == "1"
+    assert (
+        said(real_plan("slots = 3\ndeterministic = true\n[model_overrides.m]\ndeterministic = false"), "--parallel")
+        == "3"
+    )
 
 
 def test_one_cache_for_all_slots_by_itself():
     """As soon as there is more than one, unless configured."""
-    assert [unified({}, 1), unified({}, 2), unified({"kv_unified": False}, 2), unified({"kv_unified": True}, 1)] == [
-        False,
-        True,
-        False,
-        True,
-    ]
+    assert (unified(settings_of(), 1), unified(settings_of(), 2)) == (False, True)
+    assert (unified(settings_of(kv_unified=False), 2), unified(settings_of(kv_unified=True), 1)) == (False, True)
 
 
-@pytest.mark.parametrize(
-    ("settings", "types"),
-    [
-        ({}, ("", "")),
-        ({"cache_type": "q8_0"}, ("q8_0", "q8_0")),
-        ({"cache_type": "f16", "cache_type_k": "q8_0"}, ("q8_0", "f16")),
-        ({"cache_type_v": "q4_0"}, ("q4_0", "q4_0")),
-        ({"cache_type_k": "q8_0", "cache_type_v": "q4_0"}, ("q8_0", "q4_0")),
-    ],
-)
-def test_cache_types(settings, types):
-    """The side that is set wins; a lone side mirrors."""
-    assert cache_types(settings) == types
+def test_cache_types_arrive_resolved():
+    """A lone side is mirrored by configuration, and both are said."""
+    launch = real_plan('cache_type_v = "q4_0"')
+    assert (said(launch, "--cache-type-k"), said(launch, "--cache-type-v")) == ("q4_0", "q4_0")
 
 
 def test_threads_can_be_configured():
     """0 means the physical cores (D39)."""
     assert said(plan(threads=2), "--threads") == "2"
     assert said(plan(threads=0), "--threads") == "6"
+
+
+def test_odd_the_threads_for_prompts_are_always_said():
+    """Told only --threads, the engine takes every processor for prompts."""
+    assert said(real_plan("threads = 2"), "--threads-batch") == "2"
+    assert said(real_plan("threads = 2\nthreads_batch = 4"), "--threads-batch") == "4"
 
 
 def test_embedding_models_are_started_for_embeddings():
@@ -119,24 +139,73 @@ def test_embedding_models_are_started_for_embeddings():
     overlay = plan(a_model("m"), embeddings=True)
     assert said(overlay, "--pooling") == "mean"
     assert "--embeddings" not in plan().plan.words
-    planner = a_planner(FakeCensus(), {"both": {"embeddings": True}})
-    tasks = [planner.task(model) for model in (a_model("m"), a_model("m", pooling=1), a_model("both"))]
-    assert tasks == [Task.CHAT, Task.EMBED, Task.EMBED]
+    planner = a_planner(FakeCensus(), {"both": {"embeddings": True}, "never": {"embeddings": False}})
+    models = (a_model("m"), a_model("m", pooling=1), a_model("both"), a_model("never", pooling=1))
+    assert [planner.task(model) for model in models] == [Task.CHAT, Task.EMBED, Task.EMBED, Task.CHAT]
+
+
+def test_an_overlay_makes_an_embedding_model_a_chat_model():
+    """`embeddings = false` wins over metadata in all that follows from it: switch, pooling and batches (D38)."""
+    launch = real_plan("[model_overrides.m]\nembeddings = false", a_model("m", pooling=1))
+    assert not {"--embeddings", "--pooling", "--batch-size", "--ubatch-size"} & set(launch.plan.words)
+    by_metadata = real_plan("", a_model("m", pooling=1, ctx_train=2048))
+    assert "--embeddings" in by_metadata.plan.words
+    assert said(by_metadata, "--batch-size") == said(by_metadata, "--ubatch-size") == "2048"
 
 
 def test_a_flag_that_the_build_does_not_know_is_left_out_and_noted():
     """Never sent, always said."""
     probe = KnowsAll({"--model", "--alias", "--ctx-size", "--parallel", "--threads"})
-    launch = a_planner(FakeCensus(), {"m": {"fancy": 1}}, probe=probe).plan(a_model("m"))
+    launch = a_planner(FakeCensus(), {"m": {"swa_full": True}}, probe=probe).plan(a_model("m"))
     assert "--fancy" not in launch.plan.words
     assert launch.plan.notes == (teaching.flag_unknown_to_engine("--fancy", "b11434"),)
 
 
 def test_extra_words_and_environment_come_last():
     """What a person adds wins over what was compiled."""
-    launch = plan(extra_args=["--seed", 7], engine_env={"B": 2, "A": "1"})
+    launch = plan(extra_args=["--seed", "7"], engine_env={"B": "2", "A": "1"})
     assert launch.plan.words[-2:] == ("--seed", "7")
     assert launch.plan.env == (("A", "1"), ("B", "2"))
+
+
+EXTRA = ["--cache-ram", "-1", "--reasoning-budget", "-1", "--temp", "-0.5", "--lora", "a", "--lora", "b", "-x", "-.5"]
+
+
+def extra(words, known=()):
+    """The launch of a model with these extra words, on a build that knows these flags."""
+    return real_plan(f"[model_overrides.m]\nextra_args = {words}", known=known)
+
+
+@pytest.mark.parametrize("known", [(), {"--cache-ram", "--reasoning-budget", "--temp", "--lora", "-x"}])
+def test_extra_words_keep_order_repetitions_and_negative_numbers(known):
+    """A number is a value, whatever its sign, and a repeated flag is repeated (cases I4, I5)."""
+    assert extra(EXTRA, known).plan.words[-len(EXTRA) :] == tuple(EXTRA)
+
+
+@pytest.mark.parametrize("words", [["--temp", "0", "--temprature", "1"], ["--temprature=1"]])
+def test_an_extra_flag_that_the_build_does_not_know_is_refused(words):
+    """The child would die of it; the sentence names flag and build."""
+    with pytest.raises(Malformed) as caught:
+        extra(words, {"--temp"})
+    assert str(caught.value) == teaching.extra_arg_unknown("--temprature", "b11434")
+    assert caught.value.field == "extra_args"
+
+
+@pytest.mark.parametrize(
+    "flag",
+    ["--host", "--port", "-m", "--alias", "--api-key", "--api_key_file", "--cors-origins", "--path", "--host=::"],
+)
+def test_an_extra_flag_that_is_ours_is_refused(flag):
+    """Also where the build knows it, and where the build could not be asked."""
+    for known in ((), {flag}):
+        with pytest.raises(Malformed) as caught:
+            extra([flag, "x"], known)
+        assert str(caught.value) == teaching.extra_arg_reserved(flag.partition("=")[0])
+
+
+def test_a_build_that_could_not_be_asked_is_trusted():
+    """Nothing is known of its flags, so none of them is wrong."""
+    assert extra(["--whatever"]).plan.words[-1] == "--whatever"
 
 
 def test_the_pin_of_a_model_chooses_its_build():
@@ -158,7 +227,18 @@ def test_nothing_is_planned_for_weights_that_nothing_serves():
 
 def test_the_prompt_cache_is_capped_by_the_machine():
     """30 % of the memory: an unclamped budget was measured to swap-kill a machine (contract)."""
-    planner = a_planner(FakeCensus(a_machine(ram=10 * GIB)), {})
-    model = a_model("m")
-    told = [planner._resolved(model, {"cache_ram_mb": size}, 1)["cache_ram_mb"] for size in (8192, 1000, 0, None)]
-    assert told == [3072, 1000, 0, None]
+    texts = ["", "cache_ram_mb = 1000", "cache_ram_mb = 0", "cache_ram_mb = 100000"]
+    assert [said(real_plan(text, ram=10), "--cache-ram") for text in texts] == ["3072", "1000", "0", "3072"]
+    assert said(real_plan("", ram=64), "--cache-ram") == "8192"
+    assert said(real_plan("", ram=0), "--cache-ram") == "8192"
+
+
+def test_the_default_configuration_says_the_floor_and_nothing_else():
+    """Keys at their defaults are silent but for D30, the threads (D23) and the capped cache."""
+    words, threads = real_plan().plan.words, said(real_plan(), "--threads")
+    assert " ".join(words[1:]) == (
+        "--model /models/m.gguf --alias m --ctx-size 8192 --parallel 1 --no-kv-unified --flash-attn on --fit off "
+        f"--cache-ram 8192 --threads {threads} --threads-batch {threads} --cors-origins localhost --no-ui --metrics --slots "
+        "--verbosity 4"
+    )
+    assert Config().settings_for("m")["ctx"] is None

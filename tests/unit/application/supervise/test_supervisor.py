@@ -10,6 +10,7 @@ from blazar.domain import teaching
 from blazar.domain.errors import (
     Busy,
     DoesNotFit,
+    Forbidden,
     Malformed,
     ModelNotFound,
     NotFound,
@@ -109,6 +110,19 @@ async def test_each_model_does_its_task_only(world):
     (await world.lease("both", task=Task.EMBED)).release()
     assert world.supervisor.try_lease("both") is None
     world.supervisor.try_lease("both", Task.EMBED).release()
+
+
+@story(models=[a_model("a"), a_model("b-1")])
+async def test_a_scoped_key_gets_its_models_under_any_spelling(world):
+    """What the key's list and the request mean is compared, and nothing is loaded for a refusal."""
+    scope = frozenset({"A:latest", "b:1"})
+    for asked in ("a", "A", "a:latest", "b-1", "b:1"):
+        (await world.lease(asked, allowed=scope)).release()
+    attempts = len(world.children.attempts)
+    with pytest.raises(Forbidden) as caught:
+        await world.supervisor.lease(Ask("b-1", allowed=frozenset({"a"}), key="guest"))
+    assert str(caught.value) == teaching.key_not_for_model("guest", "b-1")
+    assert len(world.children.attempts) == attempts
 
 
 @story(models=[a_model("a"), a_model("big", sizes=(4096 * MIB,))])
@@ -264,6 +278,32 @@ async def test_load_returns_when_it_serves_and_takes_no_slot(world):
 
 
 @story()
+async def test_a_replica_cannot_be_loaded_by_itself(world):
+    """The model is there, so it is not "not found": the sentence says what to load."""
+    for ref in ("a#1", "a@vision", "a#0@vision"):
+        with pytest.raises(Malformed, match="runs as one child: load 'a'") as refused:
+            await world.supervisor.load(ref)
+        assert refused.value.field == "model"
+    with pytest.raises(ModelNotFound, match="'nobody' not found"):
+        await world.supervisor.load("nobody#1")
+    assert not world.children.attempts
+
+
+@story()
+async def test_who_gets_in_line_hears_how_many_were_there(world):
+    """For the audit line: those who wait already, without oneself, also when the wait is in vain."""
+    depths = []
+    first = await world.lease("a", tell_depth=depths.append)
+    late = [world.ask("a", tell_depth=depths.append, wait=1.0) for _ in range(3)]
+    await world.clock.advance(2.0)
+    assert depths == [0, 0, 1, 2]
+    for one in late:
+        with pytest.raises(Busy):
+            await one
+    first.release()
+
+
+@story()
 async def test_a_load_that_fails_raises(world):
     """`blazar load` says what went wrong, like a request would."""
     world.children.next("a", Script(fails_to_start="no such file"))
@@ -294,7 +334,6 @@ async def test_views_show_what_runs(world):
     assert (view.ctx, view.slots, view.in_flight, view.waiting) == (4096, 1, 1, 0)
     assert view.size == 240_128
     assert view.argv[0] == "/engines/b11434/llama-server"
-    assert view.loaded_at > 0
     assert view.expires_at == pytest.approx(world.clock.wall() + 1800.0)
     lease.release(keep_alive=-1.0)
     assert world.view().expires_at == 0.0

@@ -1,9 +1,12 @@
 """One child's life: its last words, and children that cannot be stopped."""
 
 import asyncio
+import threading
+from dataclasses import replace
 
 import pytest
 
+from blazar.application.ports.drivers import FlagProbe
 from blazar.application.supervise.tenure import exit_text, poll_pause
 from blazar.domain import teaching
 from blazar.domain.errors import (
@@ -12,8 +15,142 @@ from blazar.domain.errors import (
     ChildSilent,
     SpawnFailed,
 )
+from tests.fakes.catalog import a_model
 from tests.fakes.children import TERM, Script
 from tests.support.supervision import story
+
+WATCHDOG = 30.0
+
+
+class SlowProbe(FlagProbe):
+    """A build whose `--help` does not come until `answer` is set; `asked` is told each time, on the loop."""
+
+    def __init__(self):
+        self.loop, self.answer = asyncio.get_running_loop(), threading.Event()
+        self.asked, self.threads = asyncio.Queue(), []
+
+    def known_flags(self, engine):
+        self.threads.append(threading.current_thread())
+        self.loop.call_soon_threadsafe(self.asked.put_nowait, engine.tag)
+        assert self.answer.wait(WATCHDOG)
+        return frozenset()
+
+
+def slow(world):
+    """From now on this world plans in real threads, with a build that takes its time."""
+    probe = SlowProbe()
+    world.supervisor.planner = replace(world.planner, probe=probe)
+    world.supervisor.blocking = asyncio.to_thread
+    return probe
+
+
+# A build that is slow to say what it can do
+
+
+@story()
+async def test_a_build_that_is_slow_to_answer_holds_up_nobody(world):
+    """While its `--help` runs the loop goes on: other children serve, and the load ends once it has answered."""
+    (await world.lease("b")).release()
+    probe = slow(world)
+    waiting = world.ask("a")
+    await asyncio.wait_for(probe.asked.get(), WATCHDOG)
+    assert probe.threads[0] is not threading.main_thread()
+    assert world.state("a") == "loading"
+    world.supervisor.try_lease("b").release()
+    assert not waiting.done()
+    probe.answer.set()
+    (await asyncio.wait_for(waiting, WATCHDOG)).release()
+    assert len(probe.threads) == 1
+
+
+@story()
+async def test_an_eviction_does_not_wait_for_a_slow_build(world):
+    """It ends the load at once; what the thread finds out later starts no child."""
+    probe = slow(world)
+    waiting = world.ask("a")
+    await asyncio.wait_for(probe.asked.get(), WATCHDOG)
+    assert await asyncio.wait_for(world.supervisor.evict("a", force=True), WATCHDOG) == ["a"]
+    with pytest.raises(Busy):
+        await waiting
+    assert world.view() is None
+    probe.answer.set()
+    await asyncio.get_running_loop().shutdown_default_executor()
+    assert world.children.attempts == []
+
+
+@story()
+async def test_who_waits_while_planning_is_called_off_gets_a_new_plan(world):
+    """A patient eviction takes the load, not the request: the next child is planned anew, and only that one starts."""
+    probe = slow(world)
+    waiting = world.ask("a")
+    await asyncio.wait_for(probe.asked.get(), WATCHDOG)
+    assert await asyncio.wait_for(world.supervisor.evict("a"), WATCHDOG) == ["a"]
+    await asyncio.wait_for(probe.asked.get(), WATCHDOG)
+    probe.answer.set()
+    (await asyncio.wait_for(waiting, WATCHDOG)).release()
+    assert len(world.children.attempts) == 1
+
+
+@story()
+async def test_shutting_down_does_not_wait_for_a_slow_build(world):
+    """Whoever waits is told, and no child is started behind the shutdown's back."""
+    probe = slow(world)
+    waiting = world.ask("a")
+    await asyncio.wait_for(probe.asked.get(), WATCHDOG)
+    await asyncio.wait_for(world.supervisor.aclose(), WATCHDOG)
+    with pytest.raises(Busy):
+        await waiting
+    probe.answer.set()
+    await asyncio.get_running_loop().shutdown_default_executor()
+    assert world.children.attempts == []
+
+
+@story()
+async def test_a_row_replaced_while_planning_is_planned_anew(world):
+    """A child never starts with the files of a row that is gone."""
+    probe = slow(world)
+    waiting = world.ask("a")
+    await asyncio.wait_for(probe.asked.get(), WATCHDOG)
+    world.catalog.remove_model("a")
+    world.catalog.add_model(a_model("a", digest="another", ctx_train=2048))
+    probe.answer.set()
+    lease = await asyncio.wait_for(waiting, WATCHDOG)
+    assert (lease.ctx, len(world.children.attempts)) == (2048, 1)
+    lease.release()
+
+
+@story()
+async def test_a_larger_window_asked_for_while_planning_costs_no_second_load(world):
+    """The plan that stands is for the largest wish (case B8)."""
+    probe = slow(world)
+    first = world.ask("a")
+    await asyncio.wait_for(probe.asked.get(), WATCHDOG)
+    second = world.ask("a", num_ctx=8000)
+    await world.clock.settle()
+    probe.answer.set()
+    lease = await asyncio.wait_for(first, WATCHDOG)
+    assert lease.ctx == 8000
+    lease.release()
+    (await asyncio.wait_for(second, WATCHDOG)).release()
+    assert len(world.children.attempts) == 1
+
+
+@story()
+async def test_the_hardware_is_never_read_on_the_loop(world):
+    """A driver that hangs (NVML after a lost card) must not take every stream with it."""
+    seen = set()
+    read = world.census.read
+
+    def noted():
+        seen.add(threading.current_thread())
+        return read()
+
+    world.census.read = noted
+    world.supervisor.blocking = asyncio.to_thread
+    (await asyncio.wait_for(world.ask("a"), WATCHDOG)).release()
+    assert seen
+    assert threading.main_thread() not in seen
+
 
 # Last words
 

@@ -6,7 +6,7 @@ import pytest
 
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
-from blazar.domain.instance.idle import FOREVER, idle_deadline, parse_keep_alive
+from blazar.domain.instance.idle import FOREVER, LONGEST_STAY, idle_deadline, parse_keep_alive
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,9 @@ from blazar.domain.instance.idle import FOREVER, idle_deadline, parse_keep_alive
         ("1000000μs", 1.0),
         ("1000000000ns", 1.0),
         (10**400, FOREVER),
+        (1e300, FOREVER),
+        ("1000000h", FOREVER),
+        (LONGEST_STAY, LONGEST_STAY),
         (math.inf, FOREVER),
     ],
 )

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from blazar.domain.wire.answer import Answer, answer_of, collect
-from blazar.domain.wire.delta import Failed, Finish, Reasoning, Text, ToolFragment, Usage
+from blazar.domain.wire.answer import Answer, answer_of
+from blazar.domain.wire.delta import Failed, Finish, Usage
 from blazar.domain.wire.tools import Call
 from tests.contract.wire.chunks import call, decode
 
@@ -59,11 +59,3 @@ def test_empty_choices_beside_an_error_give_the_engines_words() -> None:
 def test_what_cannot_be_read_is_a_failure(raw: bytes) -> None:
     """Not an exception."""
     assert isinstance(answer_of(raw, decode, "m"), Failed)
-
-
-def test_collecting_a_stream_gives_the_same_record() -> None:
-    """For callers that stream from the child and answer in one piece."""
-    deltas = [Reasoning("b"), Text("a"), Text("c"), ToolFragment(0, "i", "f", "{"), ToolFragment(0, None, None, "}")]
-    answer = collect([*deltas, Finish("tool_calls"), Usage(1, 2)])
-    assert answer == Answer("ac", "b", (Call("i", "f", "{}"),), Finish("tool_calls"), Usage(1, 2))
-    assert collect([*deltas, Failed(500, "x")]) == Failed(500, "x")

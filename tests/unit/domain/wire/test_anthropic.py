@@ -145,7 +145,12 @@ def test_structured_output() -> None:
     wanted = {"type": "json_schema", "schema": {"type": "object"}}
     request = ask(output_config={"format": wanted})
     assert request.body["response_format"]["json_schema"]["schema"] == {"type": "object"}
-    assert "response_format" not in ask(output_config={"format": wanted}, tools=[TOOL]).body
+    assert (request.constraint, request.schema) == ("json_schema", ("output_config.format.schema", {"type": "object"}))
+    beside = ask(output_config={"format": wanted}, tools=[TOOL])
+    assert "response_format" not in beside.body
+    assert (beside.constraint, beside.schema) == ("", None)
+    assert beside.warnings == ("ignored; 'output_config.format' has no effect here",)
+    assert ask(output_format=wanted, tools=[TOOL]).warnings == ("ignored; 'output_format' has no effect here",)
     assert refused(output_config={"format": {"type": "json_schema"}}) == "output_config"
 
 

@@ -225,6 +225,30 @@ def test_raw_goes_as_it_is() -> None:
     assert request.warnings == ("ignored; 'system' has no effect here",)
 
 
+def test_a_suffix_asks_for_what_is_missing_between() -> None:
+    """The child's own route for it; a system prompt has no place there and is named."""
+    request = generate(prompt="a", suffix="b", system="s", options={"num_predict": 9}, stream=False)
+    assert request.path == "/infill"
+    assert (request.body["input_prefix"], request.body["input_suffix"]) == ("a", "b")
+    assert request.body["max_tokens"] == 9
+    assert "messages" not in request.body
+    assert request.warnings == ("ignored; 'system' has no effect here",)
+    assert not generate(suffix="b").load_only
+    assert generate(prompt="a", suffix="").path == "/v1/chat/completions"
+
+
+def test_the_constraint_is_the_one_that_was_asked_for() -> None:
+    """What the receipt says (D19): nothing beside tools, nothing where the schema had to be simplified."""
+    schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^a$"}}}
+    assert chat(format=schema).constraint == "json_schema"
+    assert chat(format="json").constraint == "json_object"
+    assert chat().constraint == ""
+    assert chat(format=schema, tools=[{"type": "function", "function": {"name": "f"}}]).constraint == ""
+    assert generate(prompt="a", raw=True, format="json").constraint == "json_object"
+    assert generate(prompt="a", raw=True, format={"type": "string", "maxLength": 10**9}).constraint == ""
+    assert generate(prompt="a", raw=True, format={"type": "string"}).schema == ("format", {"type": "string"})
+
+
 @pytest.mark.parametrize("body", [{}, {"prompt": ""}, {"prompt": None, "keep_alive": "5m"}])
 def test_an_empty_prompt_only_loads(body: dict[str, Any]) -> None:
     """Both routes alike."""
@@ -236,7 +260,8 @@ def test_an_empty_prompt_only_loads(body: dict[str, Any]) -> None:
     ("body", "field"),
     [
         ({"prompt": 7}, "prompt"),
-        ({"prompt": "a", "suffix": "b"}, "suffix"),
+        ({"prompt": "a", "suffix": 7}, "suffix"),
+        ({"prompt": "a", "suffix": "b", "images": ["x"]}, "images"),
         ({"prompt": "a", "context": [1, 2]}, "context"),
         ({"prompt": "a", "raw": "yes"}, "raw"),
         ({"prompt": "a", "raw": True, "images": ["x"]}, "images"),

@@ -5,7 +5,14 @@ from typing import Any
 import pytest
 
 from blazar.domain.errors import Malformed
-from blazar.domain.wire.structured import constraint_of, forced_tool, response_format_from, schema_of
+from blazar.domain.wire.structured import (
+    Asked,
+    constraint_of,
+    forced_tool,
+    response_format_from,
+    schema_of,
+    wanted_schema,
+)
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}}
 
@@ -27,10 +34,48 @@ def test_another_format_is_refused(wanted: Any) -> None:
 
 
 def test_the_receipts_words() -> None:
-    """What kind of constraint a response_format is."""
-    assert constraint_of({"type": "json_schema"}) == "json_schema"
-    assert constraint_of({"type": "json_object"}) == "json_object"
-    assert constraint_of({"type": "text"}) is constraint_of(None) is None
+    """What kind of constraint a child's request sets (D19)."""
+    assert constraint_of({"response_format": {"type": "json_schema"}}) == "json_schema"
+    assert constraint_of({"response_format": {"type": "json_object"}}) == "json_object"
+    assert constraint_of({"response_format": {"type": "json_object", "schema": SCHEMA}}) == "json_schema"
+    assert constraint_of({"json_schema": SCHEMA}) == "json_schema"
+    assert constraint_of({"grammar": "root ::= x"}) == "gbnf"
+    assert constraint_of({"response_format": {"type": "text"}}) == ""
+    assert constraint_of({"response_format": "x", "grammar": "", "json_schema": None}) == ""
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        (
+            {"response_format": {"type": "json_schema", "json_schema": {"schema": 5}}},
+            "response_format.json_schema.schema",
+        ),
+        ({"response_format": {"type": "json_object", "schema": 5}}, "response_format.schema"),
+        ({"json_schema": 5, "response_format": {"type": "text"}}, "json_schema"),
+    ],
+)
+def test_a_wanted_schema_is_found_where_it_stands(body: dict[str, Any], field: str) -> None:
+    """With the field's name; whether it is a schema is judged elsewhere (E6)."""
+    assert wanted_schema(body) == Asked(field, 5)
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"response_format": {"type": "text"}}, {"response_format": {"type": "json_object"}}]
+)
+def test_no_schema_is_none(body: dict[str, Any]) -> None:
+    """Most requests."""
+    assert wanted_schema(body) is None
+
+
+@pytest.mark.parametrize(
+    "given", ["json", {"type": "json_schema"}, {"type": "json_schema", "json_schema": {"name": "n"}}]
+)
+def test_a_format_that_names_no_schema_is_refused(given: Any) -> None:
+    """Sent on, it would be answered with any JSON at all."""
+    with pytest.raises(Malformed) as refused:
+        wanted_schema({"response_format": given})
+    assert (refused.value.field or "").startswith("response_format")
 
 
 def test_the_schema_stands_in_two_places() -> None:

@@ -78,6 +78,7 @@ def test_ps_reset_clears_breakers(cli: Cli, stub: StubDaemon, keys: list[str], s
 
 def test_load_waits_and_says_how_long_it_took(cli: Cli, stub: StubDaemon) -> None:
     """keep_alive travels as the API takes it."""
+    stub.answers["GET", "/api/ps"] = (200, {"models": []})
     stub.answers["POST", "/api/load"] = (200, {"model": "tiny", "load_seconds": 1.26})
     assert cli("load", "tiny").out == "'tiny' is loaded (1.3 s)\n"
     assert cli("load", "tiny", "--keep-alive", "-1", "--json").json()["model"] == "tiny"
@@ -86,6 +87,27 @@ def test_load_waits_and_says_how_long_it_took(cli: Cli, stub: StubDaemon) -> Non
         {"model": "tiny"},
         {"model": "tiny", "keep_alive": -1},
         {"model": "tiny", "keep_alive": "10m"},
+    ]
+
+
+def test_a_load_of_what_is_loaded_says_so(cli: Cli, stub: StubDaemon) -> None:
+    """Nothing was waited for; a child that was only loading, or that was replaced meanwhile, is another matter."""
+    child = {"model": "tiny", "key": "tiny", "pid": 7, "state": "serving", "load_seconds": 1.26}
+    stub.answers["POST", "/api/load"] = (200, child)
+    for before, already in ((child, True), ({**child, "pid": 6}, False), ({**child, "state": "loading"}, False)):
+        stub.answers["GET", "/api/ps"] = (200, {"models": [before]})
+        assert ("already" in cli("load", "tiny:latest").out) is already
+        assert cli("load", "tiny", "--json").json()["already"] is already
+
+
+def test_explain_quotes_the_command_line_and_no_sentence(cli: Cli, stub: StubDaemon) -> None:
+    """What can be pasted, and what can be read."""
+    answer = {"argv": ["llama-server", "--model", "/a b.gguf"], "notes": ["it is small", "it's slow"]}
+    stub.answers["GET", "/api/explain?model=tiny"] = (200, answer)
+    assert cli("explain", "tiny").out.splitlines() == [
+        "argv   llama-server --model '/a b.gguf'",
+        "notes  it is small",
+        "       it's slow",
     ]
 
 

@@ -26,4 +26,15 @@ def test_defaults_path_and_validate(cli: Cli, root: FakeRoot) -> None:
     assert "toml" in cli("config", "defaults", "--json").json()
     assert cli("config", "path").out == f"{root.places.config_file}\n"
     assert cli("config", "path", "--json").json()["exists"] is False
+    assert cli("config", "validate").out == f"no configuration file at {root.places.config_file}: the defaults hold\n"
+    assert cli("config", "validate", "--json").json()["exists"] is False
+    root.places.config_file.touch()
     assert cli("config", "validate").out == f"{root.places.config_file} is valid\n"
+
+
+def test_validate_tells_everything_that_is_wrong(cli: Cli, root: FakeRoot) -> None:
+    """One line each; as JSON a list."""
+    root.settings.problems = ["line 1: a", "line 2: b"]
+    assert cli("config", "validate") == (1, "", "error: line 1: a\nerror: line 2: b\n")
+    said = cli("config", "validate", "--json")
+    assert (said.code, said.json()["valid"], said.json()["problems"]) == (1, False, ["line 1: a", "line 2: b"])

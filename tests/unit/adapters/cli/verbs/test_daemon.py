@@ -2,6 +2,7 @@
 
 import argparse
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,11 @@ import pytest
 from blazar.adapters.cli.background import Bind
 from blazar.adapters.cli.locate import Note
 from blazar.adapters.cli.verbs import daemon
-from blazar.domain.errors import BindConflict, DataDirLocked
+from blazar.domain import teaching
+from blazar.domain.errors import BadConfig, BindConflict, DataDirLocked
 from tests.support.command_line import Cli, FakeRoot, StubDaemon
 
-NOTE = Note("http://127.0.0.1:1", 4711, 5)
+NOTE = Note("http://127.0.0.1:1", 4711, "5")
 
 
 class Deeds:
@@ -22,6 +24,7 @@ class Deeds:
         self.started: list[Bind] = []
         self.stopped: list[Note] = []
         self.words: list[str] = []
+        self.slow = False
 
 
 @pytest.fixture
@@ -34,9 +37,15 @@ def deeds(monkeypatch: pytest.MonkeyPatch) -> Deeds:
         return NOTE
 
     monkeypatch.setattr(daemon, "start_daemon", start)
-    monkeypatch.setattr(daemon, "stop_daemon", done.stopped.append)
+
+    def stop(_: object, note: Note, waiting: Callable[[], None]) -> None:
+        if done.slow:
+            waiting()
+        done.stopped.append(note)
+
+    monkeypatch.setattr(daemon, "stop_daemon", stop)
     monkeypatch.setattr(daemon, "started_with", lambda _: done.words)
-    monkeypatch.setattr(daemon, "read_note", lambda _: NOTE if done.words else None)
+    monkeypatch.setattr(daemon, "read_note", lambda *_: NOTE if done.words else None)
     return done
 
 
@@ -86,7 +95,7 @@ def test_stop(cli: Cli, deeds: Deeds) -> None:
     """The one pid of the note; without one a sentence and exit 4."""
     said = cli("stop")
     assert (said.code, said.out) == (4, "")
-    assert "no daemon is running" in said.err
+    assert said.err == f"error: {teaching.nothing_to_stop()}\n"
     deeds.words = ["--port", "0"]
     assert cli("stop").out == "the daemon (pid 4711) has stopped\n"
     assert cli("stop", "--json").json() == {"stopped": True, "pid": 4711}
@@ -101,6 +110,22 @@ def test_restart_keeps_the_options_it_was_started_with(cli: Cli, deeds: Deeds) -
     deeds.words = ["--unknown"]
     assert cli("restart").code == 0
     assert deeds.started[-1] == Bind()
+
+
+def test_a_stop_that_waits_says_for_how_long_at_most(cli: Cli, deeds: Deeds) -> None:
+    """On stderr, so that results stay results; not with --quiet."""
+    deeds.words, deeds.slow = ["--port", "0"], True
+    assert cli("stop").err == cli("restart").err == f"{teaching.daemon_stopping()}\n"
+    assert cli("stop", "--quiet").err == ""
+
+
+def test_restart_stops_nothing_that_could_not_start_again(cli: Cli, deeds: Deeds, root: FakeRoot) -> None:
+    """The file that the running daemon was started with is judged first, or the one that is named now."""
+    deeds.words = ["--config", "/c.toml"]
+    root.unstartable = BadConfig(["/c.toml line 1: unknown key 'x'"])
+    assert cli("restart") == (1, "", "error: /c.toml line 1: unknown key 'x'\n")
+    assert cli("restart", "--config", "/d.toml").code == 1
+    assert (root.checked, deeds.started, deeds.stopped) == (["/c.toml", "/d.toml"], [], [])
 
 
 def test_restart_without_a_daemon_starts_one(cli: Cli, deeds: Deeds) -> None:

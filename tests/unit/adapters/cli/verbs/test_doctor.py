@@ -42,3 +42,16 @@ def test_with_a_daemon_it_asks(cli: Cli, root: FakeRoot, stub: StubDaemon) -> No
     said = cli("doctor", "--json")
     assert said.code == 1
     assert json.loads(said.out) == FOUND
+
+
+def test_what_was_named_here_stands_beside_the_daemons_report(cli: Cli, root: FakeRoot, stub: StubDaemon) -> None:
+    """The daemon runs with a file of its own: one does not speak for the other, and a failure here fails the verb."""
+    fine = {"sections": [{**FOUND["sections"][0]}]}
+    stub.answers["GET", "/api/doctor"] = (200, fine)
+    root.use(stub)
+    root.remarked = {"SYSTEM": [{"check": "--config", "status": "fail", "detail": "line 1: x", "remedy": ""}]}
+    said = cli("doctor")
+    assert (said.code, said.out.splitlines()) == (
+        1,
+        ["SYSTEM", "  ok    memory    fine", "  fail  --config  line 1: x"],
+    )

@@ -1,5 +1,7 @@
 """The engine verbs."""
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 from tests.support.command_line import Cli, FakeRoot, engine
@@ -33,3 +35,20 @@ def test_a_build_that_is_not_there(cli: Cli) -> None:
     for verb in ("use", "rm"):
         said = cli("engine", verb, "nope")
         assert (said.code, said.err) == (1, "error: no engine build 'nope' is installed (installed: none)\n")
+
+
+def test_a_listing_says_when_and_what_is_started(cli: Cli, root: FakeRoot) -> None:
+    """A date, not an age; the words of a wheel, which has no program of its own."""
+    wheel = replace(engine("embedded-1"), command=("python", "-m", "engine"), installed_at=1.8e9)
+    root.engines.rows = {"embedded-1": wheel}
+    line = cli("engine", "list").out.splitlines()[1]
+    assert line.endswith("python -m engine")
+    assert re.search(r" 20\d\d-\d\d-\d\d \d\d:\d\d ", line)
+
+
+def test_a_named_engine_that_cannot_be_used_is_a_warning(cli: Cli, root: FakeRoot) -> None:
+    """The listing is of those that are there; on stderr, so that scripts read rows only."""
+    root.engines.trouble = "BLAZAR_ENGINE_PATH: /bin/ls is no llama-server"
+    said = cli("engine", "list", "--json")
+    assert (said.code, said.err) == (0, "warning: BLAZAR_ENGINE_PATH: /bin/ls is no llama-server\n")
+    assert said.json() == {"engines": []}

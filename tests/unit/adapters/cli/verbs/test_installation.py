@@ -1,5 +1,7 @@
 """Verbs about the program itself."""
 
+import pytest
+
 from blazar import __version__
 from tests.support.command_line import Cli
 
@@ -23,3 +25,20 @@ def test_pull_says_what_to_do_instead(cli: Cli) -> None:
     said = cli("pull", "some/model")
     assert said.code == 1
     assert "blazar import PATH" in said.err
+
+
+@pytest.mark.parametrize("verb", [(), ("run",), ("engine", "install")])
+def test_help_is_a_verb_too(cli: Cli, capfd: pytest.CaptureFixture[str], verb: tuple[str, ...]) -> None:
+    """The same text as --help behind the verb."""
+    said = []
+    for words in (("help", *verb), (*verb, "--help")):
+        with pytest.raises(SystemExit) as ended:
+            cli(*words)
+        assert not ended.value.code
+        said.append(capfd.readouterr().out)
+    assert said[0] == said[1] != ""
+
+
+def test_help_on_what_is_no_verb(cli: Cli) -> None:
+    """As if it had been typed."""
+    assert cli("help", "nope").code == 2

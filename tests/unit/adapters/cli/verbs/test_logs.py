@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from blazar.adapters.cli.verbs.logs import log_of, read_log
-from tests.support.command_line import Cli, FakeRoot
+from tests.support.command_line import Cli, FakeRoot, model
 
 
 def test_the_end_of_the_daemons_log(cli: Cli, root: FakeRoot) -> None:
@@ -25,13 +25,17 @@ def test_the_log_of_a_model(cli: Cli, root: FakeRoot) -> None:
     assert cli("logs", "org/tiny#").out == "encoded\n"
 
 
-def test_no_log_is_said_with_its_path(cli: Cli, root: FakeRoot) -> None:
-    """Nothing was loaded yet, or nothing was ever started."""
-    said = cli("logs", "../daemon")
-    assert said.code == 1
-    assert str(root.places.run) in said.err
+def test_a_log_that_is_not_there_says_why(cli: Cli, root: FakeRoot) -> None:
+    """No daemon ever ran, the model was never loaded, or there is no such model."""
+    said = cli("logs")
+    assert (said.code, said.err.startswith("error: no daemon has run")) == (1, True)
+    root.models.rows = {"tiny": model()}
+    said = cli("logs", "tiny:latest")
+    assert (said.code, said.err.startswith("error: 'tiny' has not been loaded yet")) == (1, True)
+    said = cli("logs", "tinny")
+    assert (said.code, said.err.startswith("error: model 'tinny' not found; did you mean tiny?")) == (1, True)
+    assert cli("logs", "../daemon").code == 1
     assert log_of(root.places.run, "../x").parent == root.places.run
-    assert cli("logs").code == 1
 
 
 class Script:

@@ -48,6 +48,20 @@ def test_import_takes_an_absolute_path(
     assert cli("import", "x.gguf", "--json").json()["name"] == "x"
 
 
+def test_an_import_of_what_is_there_says_so(cli: Cli) -> None:
+    """Nothing was linked, so nothing of it is claimed."""
+    assert cli("import", "x.gguf", "--json").json()["already"] is False
+    said = cli("import", "x.gguf")
+    assert (said.code, said.out.startswith("'x' is this very file already")) == (0, True)
+    assert cli("import", "x.gguf", "--json").json()["already"] is True
+
+
+def test_an_empty_path_is_wrong_use(cli: Cli, root: FakeRoot) -> None:
+    """It would mean the current folder."""
+    assert cli("import", "").code == cli("engine", "install", " ", "--sha256", "ab").code == 2
+    assert (root.models.rows, root.engines.installed) == ({}, [])
+
+
 def test_show_outlines_what_is_known(cli: Cli, root: FakeRoot, stub: StubDaemon) -> None:
     """From the catalog; from the daemon that was named with --host."""
     root.models.rows = {"tiny": model()}

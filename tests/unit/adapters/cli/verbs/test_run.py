@@ -123,7 +123,22 @@ def test_no_prompt_at_all_is_wrong_use(cli: Cli, stub: StubDaemon, monkeypatch: 
     pipe_in(monkeypatch, " \n")
     assert cli("run", "tiny").code == 2
     assert stub.asked == []
-    assert cli("run", "tiny", "hi", "--set", "temperature").code == 1
+    assert stub.asked == []
+
+
+def test_a_wrong_setting_is_wrong_use(cli: Cli, stub: StubDaemon) -> None:
+    """In words of the command line, before anything is asked or started."""
+    for text, why in (("temperature", "--set NAME=VALUE"), ("temprature=1", "did you mean"), ("seed=x", "must be")):
+        said = cli("run", "tiny", "hi", "--set", text)
+        assert (said.code, why in said.err) == (2, True)
+    assert stub.asked == []
+
+
+def test_a_conversation_is_no_json(cli: Cli, stub: StubDaemon) -> None:
+    """One answer is one object; lines and answers in turn would be neither."""
+    for words in (["run", "tiny", "--json"], ["run", "tiny", "-i", "--json"]):
+        assert cli(*words).code == 2
+    assert stub.asked == []
 
 
 def test_a_refusal_is_exit_1(cli: Cli, stub: StubDaemon) -> None:

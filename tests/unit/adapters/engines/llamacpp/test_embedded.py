@@ -16,17 +16,18 @@ import pytest
 
 from blazar.adapters.engines.finder import EMBEDDED_MODULE
 from blazar.adapters.engines.llamacpp import embedded
-from blazar.adapters.engines.llamacpp.embedded import WrongWord, help_text, main, said
+from blazar.adapters.engines.llamacpp.embedded import WrongWord, help_text, main, params_from, said
 from blazar.adapters.engines.llamacpp.flags import LLAMACPP_FLAGS
 from blazar.adapters.engines.llamacpp.options import OPTIONS
 from blazar.adapters.engines.probe import flags_in
+from blazar.application.config.layers import load_config
 from blazar.domain.argv import compile_argv
 from tests.support.minilm_gguf import DIMENSIONS, minilm_model
 from tests.support.scripted_gguf import CONCLUSION, HELLO, HELLO_TOKENS, THOUGHT, scripted_model
 
 WORDS = (sys.executable, "-m", EMBEDDED_MODULE)
 # The wheel has no field for these; its --help does not list them, so they are reported and never sent.
-NOT_IN_THE_WHEEL = {"--device", "--n-cpu-moe", "--n-cpu-ffn", "--rpc", "--spm-infill"}
+NOT_IN_THE_WHEEL = {"--device", "--n-cpu-moe", "--n-cpu-ffn"}
 
 with_engine = pytest.mark.skipif(
     importlib.util.find_spec("xllamacpp") is None, reason="the embedded engine is not installed (blazar[embedded])"
@@ -184,6 +185,82 @@ def test_wrong_values_name_their_flag(words: list[str], capsys: pytest.CaptureFi
     """A value that cannot be read ends with the flag's name, as the real server does."""
     assert main(words) == 1
     assert f'error while handling argument "{words[0]}"' in capsys.readouterr().err
+
+
+EVERYTHING = """
+swa_full = true
+ctx_checkpoints = 3
+cache_ram_mb = 100
+cache_idle_slots = false
+slot_prompt_similarity = 0.5
+keep_tokens = -1
+context_shift = true
+cont_batching = false
+batch_size = 64
+ubatch_size = 32
+threads = 1
+threads_batch = 1
+threads_http = 2
+cpu_range = "0-1"
+cpu_strict = true
+prio = 1
+prio_batch = 1
+poll = 50
+poll_batch = 1
+numa = "distribute"
+main_gpu = 0
+split_mode = "layer"
+tensor_split = "3,1"
+devices = ["CUDA0"]
+cpu_moe_n = 1
+cpu_ffn_n = 1
+override_tensor = ["a=CPU", "b=CPU"]
+op_offload = false
+no_kv_offload = true
+no_host = true
+repack = false
+load_mode = "direct-io"
+lazy_mode = "on"
+check_tensors = true
+warmup = false
+chat_template_kwargs = { a = 1 }
+reasoning = "on"
+reasoning_format = "deepseek"
+reasoning_budget = 0
+reasoning_budget_message = "enough"
+samplers = "top_k;top_p"
+embd_normalize = 1
+yarn_orig_ctx = 1
+yarn_ext_factor = 0.5
+yarn_attn_factor = 1
+yarn_beta_fast = 1.0
+yarn_beta_slow = 1.0
+server_timeout_secs = 5
+sse_ping_interval = -1
+reuse_port = true
+cache_type_k = "q8_0"
+cache_type_v = "q4_0"
+kv_unified = true
+[model_overrides.m]
+embeddings = true
+chat_template = "{{ messages }}"
+"""
+
+
+@with_engine
+def test_every_key_of_the_configuration_is_honoured() -> None:
+    """Each key that becomes a flag is said when it is set, in words that the wheel can read."""
+    import xllamacpp
+
+    settings = load_config(EVERYTHING, "config.toml").config.settings_for("m")
+    planned = {"model_path": "/m", "alias": "m", "ctx_size": 512, "slots": 1, "pooling": "mean"}
+    argv = compile_argv(LLAMACPP_FLAGS, settings | planned, flags_in(help_text()))
+    assert set(argv.unknown) == NOT_IN_THE_WHEEL
+    silent = {flag.name for flag in LLAMACPP_FLAGS} - {*argv.words, *argv.unknown}
+    # Said by their negatives, or excluded by chat_template.
+    assert silent == {"--cont-batching", "--op-offload", "--chat-template-file"}
+    params = params_from(xllamacpp, list(said(argv.words)))
+    assert (params.cache_ram_mib, params.timeout_read, params.yarn_ext_factor) == (100, 5, 0.5)
 
 
 class Server:

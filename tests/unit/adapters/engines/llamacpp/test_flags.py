@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import blazar.adapters.engines.llamacpp as package
-from blazar.adapters.engines.llamacpp.flags import LLAMACPP_FLAGS
+from blazar.adapters.engines.llamacpp.flags import FLOOR, LLAMACPP_FLAGS
 from blazar.domain.argv import compile_argv
 from tests.stubs import llama_server
 
@@ -43,12 +43,8 @@ def test_the_floor_is_always_said() -> None:
         ({"context_shift": True}, "--context-shift"),
         ({"cpu_strict": True}, "--cpu-strict 1"),
         ({"override_tensor": ["a=CPU", "b=CPU"]}, "--override-tensor a=CPU,b=CPU"),
-        ({"loras": ["/a", "/b"]}, "--lora /a,/b"),
         ({"chat_template_kwargs": {"b": True, "a": 1}}, '--chat-template-kwargs {"a":1,"b":true}'),
         ({"embeddings": True, "pooling": "mean"}, "--embeddings --pooling mean"),
-        ({"slots_endpoint": False}, "--no-slots"),
-        ({"flash_attn": "off"}, "--flash-attn off"),
-        ({"ui": True}, "--ui"),
         ({"lazy_mode": "on"}, "--lazy-mode on"),
     ],
 )
@@ -73,7 +69,6 @@ def test_settings_that_are_said(settings: dict[str, Any], said: str) -> None:
         {"override_tensor": []},
         {"chat_template_kwargs": {}},
         {"cpu_strict": False},
-        {"metrics": True},
     ],
 )
 def test_settings_that_stay_silent(settings: dict[str, Any]) -> None:
@@ -81,14 +76,9 @@ def test_settings_that_stay_silent(settings: dict[str, Any]) -> None:
     assert words(**settings) == words()
 
 
-def test_metrics_can_be_switched_off() -> None:
-    """There is no negative spelling, so off is silence."""
-    assert "--metrics" not in words(metrics=False)
-
-
 def test_each_setting_has_one_flag() -> None:
     """No key and no spelling stands twice."""
-    keys, names = [flag.key for flag in LLAMACPP_FLAGS], [flag.name for flag in LLAMACPP_FLAGS]
+    keys, names = [flag.key for flag in LLAMACPP_FLAGS if flag.key != FLOOR], [flag.name for flag in LLAMACPP_FLAGS]
     assert len(set(keys)) == len(keys)
     assert len(set(names)) == len(names)
 
@@ -98,13 +88,13 @@ def test_the_document_lists_every_key() -> None:
     text = (Path(package.__file__).parent / "design.md").read_text()
     section = text.split("## Keys the planner supplies")[1].split("## The embedded lane")[0]
     named = set(re.findall(r"`([a-z][a-z0-9_]*)`", section)) - {"auto", "all"}
-    assert named == {flag.key for flag in LLAMACPP_FLAGS}
+    assert named == {flag.key for flag in LLAMACPP_FLAGS} - {FLOOR}
 
 
 def test_the_test_engine_takes_every_flag() -> None:
     """The stub accepts whatever the table can say, negatives included."""
     takes = {*llama_server.VALUED, *llama_server.SWITCHES}
     assert {flag.name for flag in LLAMACPP_FLAGS} <= takes
-    for key in ("kv_unified", "cont_batching", "op_offload", "slots_endpoint"):
+    for key in ("kv_unified", "cont_batching", "op_offload"):
         said = compile_argv(LLAMACPP_FLAGS, {key: False}, ()).words
         assert {word for word in said if word.startswith("--no-")} <= takes

@@ -7,12 +7,24 @@ import pytest
 
 from blazar.adapters.http.lane.job import Occasion
 from blazar.adapters.http.lane.openai_jobs import chat, completion, usage_in
+from blazar.domain import teaching
 from blazar.domain.errors import EngineSaid, Malformed
 from blazar.domain.wire.delta import Usage
 from tests.support.lane_rig import DONE, SSE, Rig, chunk, run, usage_chunk, whole_chat
 
 USER = [{"role": "user", "content": "hi"}]
 CHAT = "/v1/chat/completions"
+LAST = json.dumps(
+    {
+        "content": "",
+        "stop": True,
+        "stop_type": "eos",
+        "tokens_predicted": 3,
+        "tokens_evaluated": 28,
+        "timings": {"prompt_n": 1, "cache_n": 27},
+    }
+).encode()
+INFILLED = LAST.replace(b'"content": ""', b'"content": "return 42"').replace(b"eos", b"limit")
 HERE = Occasion("tiny", "plm-1-1", 0.0, 0.0, lambda: 0.0)
 
 
@@ -127,3 +139,180 @@ def test_usage_is_scanned_not_parsed() -> None:
     ) == Usage(3, 0)
     assert usage_in(whole_chat('"prompt_tokens":99,"completion_tokens":98')) == Usage(11, 7)
     assert usage_in(b"{}") is None
+
+
+@pytest.mark.parametrize(
+    ("more", "field"),
+    [
+        ({"echo": True}, "echo"),
+        ({"echo": "yes"}, "echo"),
+        ({"best_of": 3}, "best_of"),
+        ({"best_of": True}, "best_of"),
+        ({"suffix": "b", "echo": True}, "echo"),
+        ({"suffix": "b", "best_of": 2}, "best_of"),
+        ({"suffix": "b", "logprobs": 2}, "logprobs"),
+        ({"suffix": "b", "prompt": ["a"]}, "prompt"),
+        ({"suffix": "b", "prompt": None}, "prompt"),
+        ({"suffix": 5}, "suffix"),
+    ],
+)
+def test_what_the_engine_would_pass_over_is_refused_by_name(more: dict[str, Any], field: str) -> None:
+    """Never an answer that is not the one asked for."""
+    with pytest.raises(Malformed) as refused:
+        completion(json.dumps({"model": "tiny", "prompt": "a", **more}).encode())
+    assert refused.value.field == field
+
+
+def test_best_of_is_refused_on_chat_too() -> None:
+    """The passthrough lane makes one answer."""
+    with pytest.raises(Malformed, match="best_of"):
+        chat(raw_body(best_of=2))
+
+
+@pytest.mark.parametrize("more", [{"echo": False}, {"best_of": 1}, {"suffix": ""}, {"suffix": None}, {"echo": None}])
+def test_what_asks_for_nothing_is_taken_out(more: dict[str, Any]) -> None:
+    """Clients send the defaults along; some builds refuse the names alone."""
+    call = completion(json.dumps({"model": "tiny", "prompt": "a", "n": 1, **more}).encode()).call("tiny")
+    assert call.path == b"/v1/completions"
+    assert json.loads(call.body) == {"model": "tiny", "prompt": "a", "n": 1}
+
+
+def test_a_suffix_goes_to_infill_and_comes_back_as_a_completion() -> None:
+    """In one piece, with counts."""
+    body = {"model": "tiny:latest", "prompt": "def f():", "suffix": "\n", "max_tokens": 9, "n": 1, "keep_alive": "1h"}
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post("/v1/completions", body)
+        assert rig.exchange.call.path == b"/infill"
+        asked = {
+            "model": "tiny",
+            "input_prefix": "def f():",
+            "input_suffix": "\n",
+            "max_tokens": 9,
+            "n": 1,
+            "stream": False,
+        }
+        assert rig.asked == asked
+        await rig.answer(INFILLED)
+        got = reply.json()
+        assert (got["object"], got["model"]) == ("text_completion", "tiny:latest")
+        assert got["choices"] == [{"index": 0, "text": "return 42", "logprobs": None, "finish_reason": "length"}]
+        assert (got["usage"]["prompt_tokens"], got["usage"]["completion_tokens"]) == (28, 3)
+        assert rig.records[0].prompt_tokens == 28
+        assert rig.lease.released == [(3600.0, False)]
+
+    run(test)
+
+
+@pytest.mark.parametrize("counted", [False, True])
+@pytest.mark.parametrize("size", [1, 9, 100_000])
+def test_a_suffix_streams(size: int, counted: bool) -> None:
+    """Events of a completion; the child's own stream has no end mark, ours has one."""
+    body: dict[str, Any] = {"model": "tiny", "prompt": "a", "suffix": "b", "stream": True}
+    if counted:
+        body["stream_options"] = {"include_usage": True}
+    pieces = [{"content": "return", "stop": False}, {"content": " 42", "stop": False}]
+    raw = b"".join(b"data: " + json.dumps(piece).encode() + b"\n\n" for piece in pieces) + b"data: " + LAST + b"\n\n"
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post("/v1/completions", body)
+        rig.exchange.head(200, SSE)
+        for at in range(0, len(raw), size):
+            rig.exchange.body(raw[at : at + size])
+        rig.exchange.end()
+        await rig.clock.settle()
+        *events, last = reply.body.removesuffix(b"\n\n").split(b"\n\n")
+        assert last == b"data: [DONE]"
+        said = [json.loads(event.removeprefix(b"data: ")) for event in events]
+        usage = said.pop() if counted else None
+        assert "".join(event["choices"][0]["text"] for event in said) == "return 42"
+        assert [event["choices"][0]["finish_reason"] for event in said] == [None, None, "stop"]
+        assert usage is None or usage["usage"]["total_tokens"] == 31
+        assert rig.records[0].completion_tokens == 3
+
+    run(test)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("path", ["/v1/completions", "/api/generate"])
+def test_a_model_without_infill_tokens_says_so(path: str, stream: bool) -> None:
+    """A 400 that names the field, and nothing is held against the child."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(path, {"model": "tiny", "prompt": "a", "suffix": "b", "stream": stream})
+        await rig.answer(b'{"error":{"code":501,"message":"Infill is not supported by this model"}}', 501)
+        assert reply.status == 400
+        assert teaching.field_unsupported("suffix", teaching.infill_unsupported()) in reply.body.decode()
+        if path == "/v1/completions":
+            assert reply.json()["error"]["param"] == "suffix"
+        assert rig.lease.released == [(None, False)]
+
+    run(test)
+
+
+def test_a_broken_infill_stream_ends_in_an_error() -> None:
+    """Never an answer that looks whole (D9, D35)."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post("/v1/completions", {"model": "tiny", "prompt": "a", "suffix": "b", "stream": True})
+        rig.exchange.head(200, SSE)
+        rig.exchange.body(b'data: {"content":"return","stop":false}\n\n')
+        rig.exchange.end()
+        await rig.clock.settle()
+        assert b'"error"' in reply.body
+        assert b"[DONE]" not in reply.body
+
+    run(test)
+
+
+@pytest.mark.parametrize(
+    ("more", "fields"),
+    [
+        ({"functions": [{"name": "f"}], "function_call": "auto"}, ["function_call", "functions"]),
+        ({"store": True, "web_search_options": {}}, ["store", "web_search_options"]),
+        ({"modalities": ["text", "audio"], "audio": {"voice": "x"}}, ["audio", "modalities"]),
+        ({"prediction": {"type": "content"}, "verbosity": "low"}, ["prediction", "verbosity"]),
+        ({"store": False, "modalities": ["text"], "functions": None}, []),
+        ({"user": "u", "metadata": {}, "service_tier": "auto"}, []),
+    ],
+)
+def test_fields_that_the_engine_passes_over_are_named(more: dict[str, Any], fields: list[str]) -> None:
+    """In the answer's header; the body is forwarded as it is (D11)."""
+    job = chat(raw_body(**more))
+    assert list(job.warnings) == [teaching.warn_ignored(field) for field in fields]
+
+
+def test_a_format_on_a_raw_completion_is_named() -> None:
+    """Engines read it on chat only, and here pass over it: no receipt either."""
+    job = completion(b'{"model":"tiny","prompt":"a","response_format":{"type":"json_object"}}')
+    assert list(job.warnings) == [teaching.warn_ignored("response_format")]
+    assert job.constraint == ""
+    assert completion(b'{"model":"tiny","prompt":"a","response_format":{"type":"text"}}').warnings == ()
+
+
+@pytest.mark.parametrize("field", ["response_format", "json_schema"])
+def test_beside_tools_the_tools_win(field: str) -> None:
+    """The schema is dropped and named, there is no receipt; with tool_choice none the schema stays (E9)."""
+    schema = {"type": "object"}
+    given = (
+        {"type": "json_schema", "json_schema": {"name": "n", "schema": schema}}
+        if field == "response_format"
+        else schema
+    )
+    tools = [{"type": "function", "function": {"name": "f"}}]
+    job = chat(raw_body(tools=tools, **{field: given}))
+    assert field not in json.loads(job.call("tiny").body)
+    assert list(job.warnings) == [teaching.warn_ignored(field)]
+    assert (job.constraint, job.schema) == ("", None)
+    job = chat(raw_body(tools=tools, tool_choice="none", **{field: given}))
+    assert field in json.loads(job.call("tiny").body)
+    assert job.constraint == "json_schema"
+    assert chat(raw_body(tools=tools, response_format={"type": "text"})).warnings == ()
+
+
+@pytest.mark.parametrize("parameters", ["x", [], 5])
+def test_a_tool_whose_schema_is_none_is_refused_by_its_place(parameters: Any) -> None:
+    """An object of another standard is the engine's to take or refuse (C14); this is no schema at all."""
+    with pytest.raises(Malformed) as refused:
+        chat(raw_body(tools=[{"type": "function", "function": {"name": "f", "parameters": parameters}}]))
+    assert refused.value.field == "tools[0].function.parameters"

@@ -51,6 +51,7 @@ def test_a_wrong_member_is_named(raw: bytes, field: str) -> None:
         b'{"model":"m"}x',
         b'{"model":"m","a":NaN}',
         b'{"model":"m","a":' + b"[" * 100_000,
+        b'{"model":"m","a":1e400,"keep_alive":1e400}',
     ],
 )
 def test_what_is_not_json_is_refused(raw: bytes) -> None:

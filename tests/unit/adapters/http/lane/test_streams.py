@@ -1,7 +1,9 @@
 """The two kinds of stream: how they end, and what they say in silence."""
 
+from blazar.adapters.http.lane.codec import decode_chunk
 from blazar.adapters.http.lane.job import Occasion
 from blazar.adapters.http.lane.streams import COMMENT, EVENT_STREAM, NDJSON, Passthrough, Translated
+from blazar.domain.wire.child import ChildReader
 from blazar.domain.wire.delta import Failed
 from blazar.domain.wire.ollama_stream import NdjsonWriter
 from blazar.domain.wire.turn import Shape, Turn
@@ -13,7 +15,9 @@ BROKEN = b'data: {"error":{"message":"boom","code":500}}\n\n'
 
 def ndjson() -> Translated:
     """An ollama stream."""
-    return Translated("tiny", NdjsonWriter(Shape.CHAT, Turn("tiny"), lambda: 0.0), NDJSON, bytes)
+    return Translated(
+        ChildReader(decode_chunk, "tiny"), NdjsonWriter(Shape.CHAT, Turn("tiny"), lambda: 0.0), NDJSON, bytes
+    )
 
 
 def passthrough() -> Passthrough:

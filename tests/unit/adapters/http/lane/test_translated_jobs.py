@@ -113,3 +113,63 @@ def test_warnings_are_headers_of_one_line() -> None:
         assert not any(byte < 0x20 or byte > 0x7E for warning in warnings for byte in warning)
 
     run(test)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_generate_with_a_suffix_fills_the_gap(stream: bool) -> None:
+    """Ollama's shape out of the child's infill route, with its counts."""
+    last = {"content": "", "stop": True, "stop_type": "limit", "tokens_predicted": 3, "tokens_evaluated": 28}
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post("/api/generate", {"model": "tiny", "prompt": "a", "suffix": "b", "stream": stream})
+        assert rig.exchange.call.path == b"/infill"
+        assert (rig.asked["input_prefix"], rig.asked["input_suffix"]) == ("a", "b")
+        if stream:
+            rig.exchange.head(200, SSE)
+            rig.exchange.body(b'data: {"content":"return 42","stop":false}\n\n')
+            rig.exchange.body(b"data: " + json.dumps(last).encode() + b"\n\n")
+            rig.exchange.end()
+            await rig.clock.settle()
+        else:
+            await rig.answer(json.dumps(last | {"content": "return 42"}).encode())
+        lines = [json.loads(line) for line in reply.body.splitlines()]
+        assert "".join(line["response"] for line in lines) == "return 42"
+        assert (lines[-1]["done_reason"], lines[-1]["prompt_eval_count"], lines[-1]["eval_count"]) == ("length", 28, 3)
+
+    run(test)
+
+
+def test_a_count_has_no_receipt() -> None:
+    """The same body as the real call, and nothing is generated under its constraint (C3, D19)."""
+    wanted = {"format": {"type": "json_schema", "schema": {"type": "object"}}}
+
+    async def test(rig: Rig) -> None:
+        body = {"model": "tiny", "messages": USER, "output_config": wanted}
+        reply = await rig.post("/v1/messages/count_tokens", body)
+        await rig.answer(b'{"input_tokens":7}')
+        assert reply.json() == {"input_tokens": 7}
+        assert reply.header(b"x-blazar-structured-output") == []
+
+    run(test)
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/api/chat", "/v1/messages"])
+def test_a_form_that_had_to_be_eased_has_no_receipt(path: str) -> None:
+    """The answer is held to less than was asked for; the warning says to what (C14, D19)."""
+    schema = {"type": "object", "properties": {"a": {"type": "string", "maxLength": 10**6}}}
+    form = {
+        "/v1/chat/completions": {"response_format": {"type": "json_schema", "json_schema": {"schema": schema}}},
+        "/api/chat": {"format": schema},
+        "/v1/messages": {"output_config": {"format": {"type": "json_schema", "schema": schema}}},
+    }[path]
+
+    async def test(rig: Rig) -> None:
+        body = {"model": "tiny", "messages": USER, "max_tokens": 9, "stream": False} | form
+        reply = await rig.post(path, body)
+        await rig.answer(b'{"error":{"code":400,"message":"failed to parse grammar"}}', 400)
+        await rig.answer(whole_chat("{}"))
+        assert reply.status == 200
+        assert reply.header(b"x-blazar-warning")
+        assert reply.header(b"x-blazar-structured-output") == []
+
+    run(test)

@@ -46,7 +46,7 @@ def test_local_origins_may_always_read(origin: str) -> None:
 
 @pytest.mark.parametrize("origin", FOREIGN)
 def test_an_unlisted_origin_is_served_without_the_header(origin: str) -> None:
-    """Never 403, never reflected (J2, J4)."""
+    """Looking is never refused, and the origin never reflected (J2, J4)."""
     answer = call(cors(fine, doors()), "GET", "/", [("origin", origin)])
     assert answer.status == 200
     assert [name for name, _ in answer.headers if name.startswith("access-control")] == []
@@ -146,3 +146,18 @@ def test_lifespan_passes() -> None:
     spy = Spy()
     asyncio.run(run(cors(spy, doors()), {"type": "lifespan"}))
     assert len(spy.scopes) == 1
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+@pytest.mark.parametrize("origin", ["https://evil.example", "null"])
+def test_a_foreign_page_changes_nothing(method: str, origin: str) -> None:
+    """A form or a text/plain request needs no preflight: it is refused with the reason, before anything runs."""
+    answer = call(cors(fine, doors()), method, "/api/evict", [("origin", origin), ("content-type", "text/plain")])
+    assert answer.status == 403
+    assert "cors_origins" in answer.body.decode()
+    assert answer.header("access-control-allow-origin") is None
+
+
+def test_a_page_of_the_gateway_itself_may_write() -> None:
+    """Browsers send an Origin with their own site's writes too."""
+    assert call(cors(fine, doors()), "POST", "/", [("origin", "http://box:11435"), ("host", "box:11435")]).status == 200

@@ -101,4 +101,4 @@ def test_reset_clears_breakers() -> None:
     app = Parts(SMALL).app
     assert call(app, "POST", "/api/ps", body={"reset": True}).json() == {"reset": ["crashy"]}
     answer = call(app, "POST", "/api/ps", body={"reset": False})
-    assert (answer.status, answer.json()) == (400, {"error": teaching.field_wrong("reset", "true")})
+    assert (answer.status, answer.json()) == (400, {"error": teaching.field_must("reset", "true")})

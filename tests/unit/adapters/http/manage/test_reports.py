@@ -1,5 +1,8 @@
 """Engines, doctor, explain."""
 
+import threading
+from typing import Any, ClassVar
+
 from blazar.domain import teaching
 from tests.unit.adapters.http.asgi_calls import call
 from tests.unit.adapters.http.gateway import SMALL, Parts
@@ -37,3 +40,21 @@ def test_explain_needs_a_model_and_spawns_nothing() -> None:
     assert unknown.status == 404
     assert "did you mean smollm2" in unknown.json()["error"]["message"]
     assert parts.supervising.spawns == []
+
+
+class ThreadNoting(Parts):
+    """Remembers where the dry run ran."""
+
+    threads: ClassVar[list[threading.Thread]] = []
+
+    def explain(self, model: str) -> dict[str, Any]:
+        self.threads.append(threading.current_thread())
+        return super().explain(model)
+
+
+def test_explain_never_holds_up_the_loop() -> None:
+    """It may have to run a build's `--help`: in a thread."""
+    parts = ThreadNoting(SMALL)
+    assert call(parts.app, "GET", "/api/explain?model=smollm2").status == 200
+    assert len(parts.threads) == 1
+    assert parts.threads[0] is not threading.main_thread()

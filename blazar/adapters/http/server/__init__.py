@@ -1,0 +1,1 @@
+"""Hypercorn on a socket of ours."""

@@ -1,0 +1,37 @@
+"""Keys of what is computed where: GPUs, tensors, layers. Root-only (D26).
+
+0, "", [] and absent leave a setting to the engine.
+"""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, Strict
+
+from blazar.application.config.knob import Keys, Knob, shaped
+
+# Items are joined by commas on the command line, so that none may hold one.
+Devices = tuple[Annotated[str, shaped(r"[^,\s]+", "device")], ...]
+Tensors = tuple[Annotated[str, shaped(r"[^,=]+=[^,=]+", "tensor")], ...]
+
+
+class PlacementKeys(Keys):
+    """Which device computes what."""
+
+    title: ClassVar[str] = "Devices"
+
+    devices: Annotated[Devices, Strict(strict=False), Knob(per_model=True)] = ()
+    """Devices to compute on, by the names that the engine gives them; unset: all."""
+    main_gpu: Annotated[int, Field(ge=-1)] = -1
+    """The GPU that computes what is not split; -1: the first."""
+    split_mode: Literal["", "none", "layer", "row", "tensor"] = ""
+    """How a model is split over several GPUs."""
+    tensor_split: Annotated[str, shaped(r"\d+(\.\d+)?(,\d+(\.\d+)?)*", "ratios"), Knob(per_model=True)] = ""
+    """Shares of the GPUs, such as `3,1`."""
+    cpu_moe_n: Annotated[int, Field(ge=0), Knob(per_model=True)] = 0
+    """Layers whose experts stay in main memory, counted from the first."""
+    cpu_ffn_n: Annotated[int, Field(ge=0), Knob(per_model=True)] = 0
+    """Layers whose feed-forward weights stay in main memory, counted from the first."""
+    override_tensor: Annotated[Tensors, Strict(strict=False), Knob(per_model=True)] = ()
+    """Buffers for tensors, each as `PATTERN=BUFFER`."""
+    op_offload: bool | None = None
+    """Compute on a GPU what lies in main memory, where that pays."""

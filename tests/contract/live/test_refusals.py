@@ -1,0 +1,130 @@
+"""What a real engine refuses, and what the gateway makes of it: schemas that are no grammar, prompts and inputs that do not fit."""
+
+import json
+import urllib.error
+import urllib.request
+from typing import Any
+
+import pytest
+
+from tests.contract.live.conftest import Gateway
+
+CHATS = {"openai": "/v1/chat/completions", "ollama": "/api/chat", "anthropic": "/v1/messages"}
+
+# All of these are refused by llama.cpp b11434 and by the embedded wheel when they are sent as they are.
+REFUSED: dict[str, Any] = {
+    "a schema that is true": True,
+    "a type of another standard": {"type": "any"},
+    "a bound that is no whole number": {"type": "string", "maxLength": 10.0},
+    "a minimum beyond the engine's repetitions": {"type": "string", "minLength": 5000},
+    "a bound beyond any integer": {"type": "integer", "maximum": 1e30},
+    "a pattern that is none": {"type": "string", "pattern": "^($"},
+    "the root again": {"$ref": "#"},
+    "an escaped pointer": {"$ref": "#/$defs/a~1b"},
+}
+
+
+def post(gateway: Gateway, path: str, body: Any) -> tuple[int, dict[str, str], Any]:
+    headers = {"content-type": "application/json", "authorization": f"Bearer {gateway.key}"}
+    request = urllib.request.Request(gateway.url + path, json.dumps(body).encode(), headers)
+    try:
+        with urllib.request.urlopen(request, timeout=120) as got:
+            return got.status, {k.lower(): v for k, v in got.headers.items()}, json.loads(got.read())
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, {k.lower(): v for k, v in error.headers.items()}, json.loads(error.read())
+
+
+def message(body: Any) -> str:
+    return str(body["error"] if isinstance(body["error"], str) else body["error"]["message"])
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_tool_whose_schema_is_no_grammar_does_not_refuse_the_request(
+    gateway: Gateway, scripted_model: str, name: str
+) -> None:
+    """Declared by whatever the agent has plugged in, it is simplified, called, and the header says so (C14, C15)."""
+    schema = {
+        "type": "object",
+        "properties": {"a": REFUSED[name]},
+        "required": ["a"],
+        "$defs": {"a/b": {"type": "integer"}},
+    }
+    body = {
+        "model": scripted_model,
+        "max_tokens": 40,
+        "messages": [{"role": "user", "content": "call it"}],
+        "tools": [{"type": "function", "function": {"name": "f", "parameters": schema}}],
+    }
+    status, headers, got = post(gateway, CHATS["openai"], body)
+    assert status == 200, got
+    assert headers["x-blazar-warning"].startswith("rewritten; 'tools.f'")
+    assert got["choices"][0]["message"]["tool_calls"][0]["function"]["name"] == "f"
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$defs": {"P": {"type": "object", "properties": {"x": {"type": "integer"}}}}, "$ref": "#/$defs/P"},
+        {"type": "object", "properties": {"d": {"type": "string", "pattern": r"^\d{4}-\d{2}$"}}, "required": ["d"]},
+        {"type": "object", "properties": {"d": {"type": "string", "maxLength": 1_000_000}}},
+        {"type": "object", "properties": {"d": {"type": "array", "items": {}, "maxItems": 1_000_000}}},
+    ],
+)
+def test_references_classes_and_huge_bounds_are_the_engines_own_business(
+    gateway: Gateway, scripted_model: str, schema: Any
+) -> None:
+    """This engine knows them: nothing is rewritten (C14, C15, E4)."""
+    body = {
+        "model": scripted_model,
+        "max_tokens": 60,
+        "messages": [{"role": "user", "content": "hi"}],
+        "response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": schema}},
+    }
+    status, headers, _ = post(gateway, CHATS["openai"], body)
+    assert status == 200
+    assert "x-blazar-warning" not in headers
+
+
+@pytest.mark.parametrize("dialect", CHATS)
+def test_an_endless_reference_is_a_sentence(gateway: Gateway, scripted_model: str, dialect: str) -> None:
+    """And the engine lives on (E5)."""
+    loop = {"$defs": {"A": {"$ref": "#/$defs/A"}}, "$ref": "#/$defs/A"}
+    body = {"model": scripted_model, "max_tokens": 5, "stream": False, "messages": [{"role": "user", "content": "hi"}]}
+    more: dict[str, Any] = {
+        "openai": {"response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": loop}}},
+        "ollama": {"format": loop},
+        "anthropic": {"output_config": {"format": {"type": "json_schema", "schema": loop}}},
+    }
+    status, _, got = post(gateway, CHATS[dialect], body | more[dialect])
+    assert status == 400
+    assert "leads back to itself" in message(got)
+    assert post(gateway, CHATS[dialect], body)[0] == 200
+
+
+@pytest.mark.parametrize("dialect", CHATS)
+def test_a_prompt_that_does_not_fit_is_a_400_with_sizes(gateway: Gateway, scripted_model: str, dialect: str) -> None:
+    """Not the engine's words, not a silent cut (B5)."""
+    words = "w" * 40_000
+    body = {"model": scripted_model, "max_tokens": 5, "stream": False, "messages": [{"role": "user", "content": words}]}
+    status, _, got = post(gateway, CHATS[dialect], body)
+    assert status == 400
+    assert "the prompt has " in message(got)
+    assert "raise ctx" in message(got)
+
+
+def test_an_input_that_does_not_fit_is_cut_only_on_request(gateway: Gateway) -> None:
+    """The cut vector is the one of the text's beginning, end mark and all (M2, B19)."""
+    words = "river " * 3000
+    status, _, got = post(gateway, "/api/embed", {"model": gateway.embed, "input": words})
+    assert status == 400
+    assert "truncate: true" in message(got)
+    asked = {"model": gateway.embed, "input": ["short", words], "truncate": True}
+    status, headers, got = post(gateway, "/api/embed", asked)
+    assert status == 200
+    assert "was cut to" in headers["x-blazar-warning"]
+    window = int(headers["x-blazar-warning"].split("was cut to ")[1].split()[0])
+    alone = {"model": gateway.embed, "input": "river " * (window - 2)}
+    whole = post(gateway, "/api/embed", alone)[2]["embeddings"][0]
+    cut = got["embeddings"][1]
+    assert max(abs(one - other) for one, other in zip(whole, cut, strict=True)) < 1e-3

@@ -1,0 +1,36 @@
+"""What a child uses."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from blazar.adapters.engines import usage
+
+
+def gone() -> int:
+    """The pid of a process that was."""
+    with subprocess.Popen([sys.executable, "-S", "-c", ""]) as process:
+        pass
+    return process.pid
+
+
+@pytest.mark.parametrize("proc", [True, False])
+def test_memory_is_told_for_the_living(monkeypatch: pytest.MonkeyPatch, proc: bool) -> None:
+    """By /proc, elsewhere by psutil; 0 for the dead."""
+    if not proc:
+        monkeypatch.setattr(usage, "has_proc", lambda: False)
+    assert usage.resident_bytes(os.getpid()) > 2**20
+    assert usage.resident_bytes(gone()) == 0
+
+
+def test_reading_counts(tmp_path: Path) -> None:
+    """Bytes read by calls show at once; the dead have read nothing."""
+    file = tmp_path / "weights"
+    file.write_bytes(bytes(2**20))
+    before = usage.bytes_read(os.getpid())
+    file.read_bytes()
+    assert usage.bytes_read(os.getpid()) - before >= 2**20
+    assert usage.bytes_read(gone()) == 0

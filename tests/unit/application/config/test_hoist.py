@@ -1,0 +1,63 @@
+"""Group tables to flat keys. The sentences with their lines stand in test_layers."""
+
+import tomllib
+
+import pytest
+
+from blazar.application.config.hoist import SYNONYMS, hoist, nearest
+from blazar.application.config.locate import Lines
+from blazar.application.config.model import TABLES, Config
+
+
+def hoisted(text):
+    return hoist(tomllib.loads(text), "config.toml", Lines(text))
+
+
+def test_a_grouped_key_is_the_flat_key():
+    """Its source remembers where it stood, so that later sentences can name the line."""
+    found = hoisted("default_ctx = 512\n[gateway]\nport = 9\n")
+    assert found.values == {"default_ctx": 512, "port": 9}
+    assert found.sources == {"default_ctx": ("default_ctx",), "port": ("gateway", "port")}
+    assert found.problems == []
+
+
+def test_tables_of_the_root_stay_as_they_are():
+    """Keys and overrides are values, not groups."""
+    found = hoisted('[[keys]]\nname = "a"\n[model_overrides.m]\nctx = 512\n')
+    assert found.values == {"keys": [{"name": "a"}], "model_overrides": {"m": {"ctx": 512}}}
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("nonsense = 1", [1]),
+        ("port = 1\n[gateway]\nport = 2", [3]),
+        ("[resources]\n\nport = 2", [3]),
+        ("[gateway]\nkeys = []", [2]),
+        ("[gatway]\nport = 2", [1]),
+        ("gateway = 3", [1]),
+        ("x = 1\ny = 2\n[gateway]\nz = 3", [1, 2, 4]),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line_and_not_taken(text, lines):
+    """Unknown, doubled, misplaced: each is one problem, and none reaches the values."""
+    found = hoisted(text)
+    assert [problem.line for problem in found.problems] == lines
+    assert set(found.values.values()) <= {1}
+    assert set(found.values) <= {"port"}
+
+
+def test_the_first_of_two_is_kept():
+    """What else is wrong can still be told: the file is read to its end."""
+    found = hoisted("port = 1\n[gateway]\nport = 2\nhost = 'h'")
+    assert found.values == {"port": 1, "host": "h"}
+
+
+def test_other_programs_words_are_understood():
+    """By meaning before spelling (case I1); every synonym leads to keys that exist."""
+    assert nearest("ttl", Config.model_fields) == ("idle_timeout_secs",)
+    assert nearest("defalt_ctx", Config.model_fields) == ("default_ctx",)
+    assert nearest("zzzzzz", Config.model_fields) == ()
+    for meant in SYNONYMS.values():
+        assert set(meant) <= {*Config.model_fields, *TABLES}
+    assert not set(SYNONYMS) & set(Config.model_fields)

@@ -1,0 +1,83 @@
+"""What pydantic found wrong, in our words."""
+
+from typing import Annotated, Literal
+
+import pytest
+from pydantic import BaseModel, Field, ValidationError
+
+from blazar.application.config.problems import spelled, why
+from blazar.domain import teaching
+
+
+class Shape(BaseModel, strict=True):
+    """One field of every kind that configuration has."""
+
+    whole: Annotated[int, Field(ge=256, le=1000)] = 300
+    part: Annotated[float, Field(gt=0)] = 0.5
+    flag: bool = True
+    text: Annotated[str, Field(min_length=1)] = "x"
+    words: tuple[str, ...] = ()
+    table: dict[str, str] = {}
+    choice: Literal["a", "b"] = "a"
+    keys: str = ""
+
+
+def told(**value):
+    with pytest.raises(ValidationError) as caught:
+        Shape.model_validate(value)
+    (error,) = caught.value.errors()
+    return why(error)
+
+
+@pytest.mark.parametrize(
+    ("value", "what", "limit", "found"),
+    [
+        ({"whole": "7"}, "int", "", '"7"'),
+        ({"whole": 1.5}, "int", "", "1.5"),
+        ({"whole": 3}, "at_least", 256, "3"),
+        ({"whole": 1001}, "at_most", 1000, "1001"),
+        ({"part": 0}, "above", "0", "0"),
+        ({"part": "x"}, "number", "", '"x"'),
+        ({"flag": 1}, "bool", "", "1"),
+        ({"text": 3}, "text", "", "3"),
+        ({"text": ""}, "long", 1, '""'),
+        ({"words": "a"}, "list", "", '"a"'),
+        ({"table": True}, "table", "", "true"),
+    ],
+)
+def test_every_kind_of_mistake_has_our_words(value, what, limit, found):
+    """What the value must be, and what stands there instead, as TOML would write it."""
+    assert told(**value) == teaching.config_wants(what, limit) + teaching.config_found(found)
+
+
+def test_a_choice_names_its_words():
+    """All of them."""
+    sentence = told(choice="c")
+    assert "'a'" in sentence
+    assert "'b'" in sentence
+
+
+def test_a_container_is_not_repeated():
+    """It may be long, and may hold anything."""
+    assert told(whole=["x"] * 1000) == teaching.config_wants("int", "")
+
+
+def test_a_secret_is_never_repeated():
+    """Whatever is wrong below `keys`."""
+    with pytest.raises(ValidationError) as caught:
+        Shape.model_validate({"keys": 12345})
+    assert "12345" not in why(caught.value.errors()[0])
+
+
+@pytest.mark.parametrize(
+    ("location", "text"),
+    [
+        (("port",), "port"),
+        (("keys", 0, "name"), "keys.name"),
+        (("model_overrides", "m", "ctx"), "model_overrides.m.ctx"),
+        (("engine_env", "1A", "[key]"), "engine_env.1A"),
+    ],
+)
+def test_a_place_is_spelled_as_in_the_file(location, text):
+    """Positions in a list are told by the line."""
+    assert spelled(location) == text

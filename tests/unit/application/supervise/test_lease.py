@@ -1,0 +1,69 @@
+"""One slot, held by one request."""
+
+import asyncio
+
+import pytest
+
+from blazar.application.supervise.lease import ChildLease
+from blazar.domain.errors import ChildDied
+from tests.fakes.catalog import a_model
+from tests.fakes.upstream import FakeUpstream
+
+
+class Plan:
+    ctx = 4096
+
+
+class Launch:
+    plan, model = Plan, a_model("a")
+
+
+class Child:
+    upstream = FakeUpstream()
+
+
+class Tenure:
+    """As much of one as a lease looks at."""
+
+    launch, child = Launch, Child
+
+    async def explain(self, fault):
+        return ChildDied(f"{fault}, with its last words")
+
+
+class House:
+    """The landlord's book."""
+
+    def __init__(self):
+        self.back = []
+
+    def on_release(self, tenure, keep_alive, *, failed):
+        self.back.append((tenure, keep_alive, failed))
+
+
+def test_it_shows_what_it_is_for():
+    """Taken when it is made: the child may be gone by the time somebody looks."""
+    lease = ChildLease(House(), Tenure(), 1.5, 0.5)
+    assert (lease.model.name, lease.ctx, lease.upstream) == ("a", 4096, Child.upstream)
+    assert (lease.load_seconds, lease.queue_seconds) == (1.5, 0.5)
+
+
+@pytest.mark.parametrize(("keep_alive", "failed"), [(None, False), (0.0, False), (-1.0, True)])
+def test_it_is_given_back_exactly_once(keep_alive, failed):
+    """With the wish of the request that gave it back first; a second time changes no counter."""
+    house, tenure = House(), Tenure()
+    lease = ChildLease(house, tenure)
+    lease.release(keep_alive, failed=failed)
+    lease.release(99.0)
+    assert house.back == [(tenure, keep_alive, failed)]
+
+
+def test_faults_are_explained_by_its_child():
+    """By that one, whoever has replaced it."""
+    assert str(asyncio.run(ChildLease(House(), Tenure()).explain(ChildDied("gone")))) == "gone, with its last words"
+
+
+def test_without_a_child_there_is_no_lease():
+    """A bug in the owner."""
+    with pytest.raises(AssertionError):
+        ChildLease(House(), type("Empty", (), {"launch": None, "child": None})())

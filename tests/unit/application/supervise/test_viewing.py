@@ -1,0 +1,62 @@
+"""How an instance looks from outside."""
+
+import asyncio
+
+import pytest
+
+from blazar.application.supervise.viewing import occupant_of, view_of
+from tests.fakes.children import Script
+from tests.support.supervision import story
+
+
+def instance(world, key="a"):
+    return world.supervisor._instances[key]
+
+
+@story()
+async def test_a_model_that_is_not_there_has_no_place_and_no_end(world):
+    """Zeros and empty texts instead of facts, and the last error."""
+    world.children.next("a", Script(fails_to_start="broken"))
+    waiting = world.ask("a")
+    await world.clock.advance(1.0)
+    assert waiting.exception() is not None
+    view = view_of(instance(world))
+    assert (view.state, view.pid, view.port, view.engine, view.argv, view.rss) == ("failed", 0, 0, "", (), 0)
+    assert (view.expires_at, view.load_seconds) == (0.0, 0.0)
+    assert "broken" in view.last_error
+    assert occupant_of(instance(world), pinned=False) is None
+
+
+@story()
+async def test_a_busy_child_goes_after_its_whole_stay(world):
+    """Its countdown has not begun, so the end moves with the clock; idle it stands still."""
+    lease = await world.lease("a")
+    stay = lambda: view_of(instance(world)).expires_at - world.clock.wall()  # noqa: E731
+    assert stay() == pytest.approx(1800.0)
+    await world.clock.advance(100.0)
+    assert stay() == pytest.approx(1800.0)
+    lease.release()
+    await world.clock.advance(100.0)
+    assert stay() == pytest.approx(1700.0)
+    lease = await world.lease("a")
+    lease.release(keep_alive=-1.0)
+    assert view_of(instance(world)).expires_at == 0.0
+
+
+@story()
+async def test_its_place_says_since_when_it_is_idle(world):
+    """None while it is busy or leaves: policy takes neither (D4)."""
+    lease = await world.lease("a")
+    busy = occupant_of(instance(world), pinned=True)
+    assert (busy.idle_since, busy.pinned, busy.leaving) == (None, True, False)
+    lease.release()
+    since = world.clock.now()
+    await world.clock.advance(5.0)
+    assert occupant_of(instance(world), pinned=False).idle_since == since
+    world.children.of("a").script = world.children.of("a").script._replace(term_takes=3.0)
+    evicting = asyncio.create_task(world.supervisor.evict("a"))
+    await world.clock.advance(1.0)
+    leaving = occupant_of(instance(world), pinned=False)
+    assert (leaving.idle_since, leaving.leaving) == (None, True)
+    await world.clock.advance(5.0)
+    await evicting
