@@ -50,10 +50,12 @@ class Table:
         """One field of every round."""
         return [got[field] for got in self._rounds.get((target, scenario), [])]
 
-    def added(self, scenario: str, field: str) -> list[float]:
-        """Same-round differences to the child asked directly, in milliseconds."""
+    def added(self, scenario: str, field: str, by: str = "blazar") -> list[float]:
+        """Same-round differences to the child asked directly, in milliseconds; none where `by` did not run."""
+        if (by, scenario) not in self._rounds:
+            return []
         return _joined(
-            self.each("blazar", scenario, field), self.each("direct", scenario, field), lambda a, b: (a - b) / 1000
+            self.each(by, scenario, field), self.each("direct", scenario, field), lambda a, b: (a - b) / 1000
         )
 
     def ratio(self, scenario: str, field: str, to: str, of: str | None = None) -> list[float]:
@@ -117,6 +119,10 @@ class Table:
             Row("chunks/s, c=16, to Anthropic events", self.each("blazar", "events16", "parts_per_s"), "/s"),
             Row("CPU per un-coalesced chunk, passthrough", self.per("blazar", "paced32", "parts"), "µs"),
             Row("the same for nginx", chunk, "µs"),
+            *[
+                Row(f"added {q}, 200/s open loop, by nginx", self.added("open200", q, "nginx"), "ms")
+                for q in ("p50", "p99")
+            ],
         ]
 
 

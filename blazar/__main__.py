@@ -15,8 +15,12 @@ def main() -> int:
     if words in (["--version"], ["-V"]):  # before anything is imported: editors and scripts ask this all the time
         from blazar import __version__
 
-        print(f"blazar {__version__}")
-        return 0
+        try:
+            print(f"blazar {__version__}", flush=True)
+        except OSError:
+            pass  # the long way knows what to say of an output that is closed or full
+        else:
+            return 0
     try:
         from blazar.adapters.cli.shell import run_words
 

@@ -385,7 +385,7 @@ def human_wait(seconds: float) -> str:
 def all_slots_busy(model: str, seconds: float, waiting: int) -> str:
     return (
         f"all_slots_busy: '{model}' had no free slot within {human_wait(seconds)} ({waiting} waiting); "
-        "try again, or give it more slots"
+        "try again, or raise slots in the configuration"
     )
 
 
@@ -1058,6 +1058,10 @@ def usage(message: str, prog: str) -> str:
 def unknown_verb(word: str, prog: str, near: Sequence[str]) -> str:
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     return f"{prog} has no verb '{word[:40]}'{hint} ({prog} --help lists them)"
+
+
+def argument_not_text() -> str:
+    return "an argument is not UTF-8 text: only the paths of files may hold other bytes"
 
 
 def host_unusable(text: str) -> str:

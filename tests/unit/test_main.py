@@ -51,11 +51,22 @@ def test_exit_codes_reach_the_shell(tmp_path: Path, words: str, code: int) -> No
         assert done.stderr.count("\n") == 1
 
 
-def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_behind_the_version_is_one_line(tmp_path: Path) -> None:
+    """The short way to the version must not be a way around the error messages."""
+    command = [sys.executable, "-m", "blazar", "--version"]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(command, env=env_of(tmp_path), stdout=full, stderr=subprocess.PIPE, timeout=WATCHDOG)
+    assert (done.returncode, done.stderr.count(b"\n")) == (1, 1)
+    assert done.stderr.startswith(b"error: ")
+
+
+@pytest.mark.parametrize("words", ["completion bash", "--version"])
+def test_a_reader_that_leaves_is_no_error(tmp_path: Path, words: str) -> None:
     """`blazar … | head -0` prints nothing on stderr."""
     reader, writer = os.pipe()
     os.close(reader)
-    command = [sys.executable, "-m", "blazar", "completion", "bash"]
+    command = [sys.executable, "-m", "blazar", *words.split()]
     done = subprocess.run(command, env=env_of(tmp_path), stdout=writer, stderr=subprocess.PIPE, timeout=WATCHDOG)
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, b"")

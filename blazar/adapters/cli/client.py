@@ -87,6 +87,8 @@ class DaemonClient:
                 connection.connect()
             except OSError as refused:
                 raise Unreachable(teaching.daemon_unreachable(self.url)) from refused
+            except UnicodeError as odd:  # no name that could be looked up: "a..b", a label of 64 letters
+                raise Malformed(teaching.host_unusable(self.url), "host") from odd
             connection.sock.settimeout(timeout)
             begun = Answer(self.url, connection, timeout)
             begun.begin(method, path, data, headers)

@@ -66,6 +66,7 @@ def normal_url(text: str) -> str:
     except ValueError as wrong:
         raise Malformed(teaching.host_unusable(text), "host") from wrong
     odd = parts.scheme not in ("http", "https") or parts.path or parts.query or any(c.isspace() for c in bare)
+    odd = odd or ("://" in text and "://" not in bare)  # a scheme and nothing else
     if odd or not bare or port == 0:
         raise Malformed(teaching.host_unusable(text), "host")
     if port is None:

@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from blazar.adapters.cli import exits
 from blazar.adapters.cli.parser import UsageError, build_parser, parse
@@ -11,6 +12,9 @@ from blazar.adapters.cli.root import Root
 from blazar.adapters.cli.verbs import find_verb
 from blazar.domain import teaching
 from blazar.domain.errors import BlazarError
+
+_PATHS = frozenset({"path", "file", "config"})
+"""Arguments that name files, whose names may be any bytes."""
 
 MakeRoot = Callable[[argparse.Namespace], Root]
 
@@ -51,6 +55,8 @@ def _flush() -> int:
 
 def _run(words: Sequence[str], make_root: MakeRoot) -> int:
     args = parse(words)
+    if any(not _is_text(value) for name, value in vars(args).items() if name not in _PATHS):
+        raise exits.WrongUse(teaching.argument_not_text())
     if args.version:
         args.action, args.local = "version", False
     elif args.verb is None:
@@ -63,6 +69,13 @@ def _run(words: Sequence[str], make_root: MakeRoot) -> int:
         return find_verb(args.action)(args, root)
     finally:
         root.close()
+
+
+def _is_text(value: Any) -> bool:
+    """Bytes on the command line that are no UTF-8 come as halves of surrogate pairs, which nothing but a path can hold."""
+    if isinstance(value, list | tuple):
+        return all(map(_is_text, value))
+    return not isinstance(value, str) or not any("\ud800" <= char <= "\udfff" for char in value)
 
 
 def usage_sentence(wrong: UsageError) -> str:

@@ -53,7 +53,11 @@ class RunFiles:
         return self._named(".log.1")
 
     def write_key(self, secret: str) -> None:
-        """Never readable by others, not even for a moment: created exclusively, with its final mode."""
+        """Never readable by others, not even for a moment: created exclusively, with its final mode.
+
+        The first file of a child to be written: a run folder that a clean-up deleted under a live daemon is made anew.
+        """
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.key_file.unlink(missing_ok=True)
         handle = os.open(self.key_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "w", encoding="ascii") as file:

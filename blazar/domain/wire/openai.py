@@ -213,20 +213,20 @@ def _with_model(raw: bytes, model: str, child_model: str) -> bytes | None:
     return raw[: found.start(1)] + quote(child_model)[1:-1] + raw[found.end(1) :]
 
 
-def check(body: Any) -> dict[str, Any]:
-    """A decoded request that can be worked with at all."""
+def check(body: Any, needs: str = "messages") -> dict[str, Any]:
+    """A decoded request that can be worked with at all; `needs` is what to ask for where it holds nothing to answer."""
     if not isinstance(body, dict):
         raise Malformed(teaching.body_not_object())
     if body.get("messages") is None and body.get("prompt") is None:
-        raise Malformed(teaching.field_missing("messages"), "messages")
+        raise Malformed(teaching.field_missing(needs), needs)
     if body.get("messages") is not None:
         check_messages(body["messages"])
     return body
 
 
-def normalise(body: Any, child_model: str) -> Outcome:
+def normalise(body: Any, child_model: str, needs: str = "messages") -> Outcome:
     """Everything that may have to change in a decoded request; the caller's dict is changed in place."""
-    body = check(body)
+    body = check(body, needs)
     warnings: list[str] = []
     for trigger in TRIGGERS:
         warnings += trigger.apply(body) or ()

@@ -43,8 +43,9 @@ class ChatJob(Job):
         self._body: dict[str, Any] | None = None
         self._child_model = self.model
         self._second = SecondTry("response_format")
+        self._needs = "messages" if path == CHAT else "prompt"
         if b'"messages"' not in raw and b'"prompt"' not in raw:
-            check({})
+            check({}, self._needs)
         self._plan = plan(raw, seen, self.model)
         if seen.strips:
             refuse_unmade(given(seen.echo), given(seen.best_of))
@@ -55,7 +56,7 @@ class ChatJob(Job):
             self._constrain()
 
     def _parse(self) -> None:
-        outcome = normalise(codec.body_object(self._raw), self.model)
+        outcome = normalise(codec.body_object(self._raw), self.model, self._needs)
         for field in STRIPPED:
             outcome.body.pop(field, None)
         self._body, self.warnings = outcome.body, (*self.warnings, *outcome.warnings)

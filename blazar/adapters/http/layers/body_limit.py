@@ -65,9 +65,11 @@ async def _counted(app: App, scope: Scope, channel: tuple[Receive, Send], limit:
 
     try:
         await app(scope, counting, watching)
-    except TooLarge as error:
+    except (TooLarge, ExceptionGroup):  # from 0.23 on Quart reads the body in a task group, which wraps what it raises
+        if seen <= limit:
+            raise
         if not begun:
-            await refuse(scope, send, error)
+            await refuse(scope, send, TooLarge(teaching.body_too_large(limit)))
 
 
 async def _drain(receive: Receive, most: int) -> None:

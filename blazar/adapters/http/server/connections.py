@@ -153,6 +153,7 @@ class ClientConnection(TCPServer):
         self._awaits_head = False
         self._head = b""
         self._departure: asyncio.Task[None] | None = None
+        self._asked = self._left = False  # there is a request; its client has gone
         self._reader = streams[0]
         self._reader.on_eof = self._on_eof
 
@@ -194,8 +195,9 @@ class ClientConnection(TCPServer):
         else:
             self._send_head()
             if isinstance(event, Updated):
-                self._awaits_head = not event.idle
+                self._awaits_head = self._asked = not event.idle
             await super().protocol_send(event)
+            self._depart()
 
     def _writes(self, data: bytes) -> bool:
         """Write, the held head first; whether all of it has left, so that there is nothing to wait for."""
@@ -213,8 +215,13 @@ class ClientConnection(TCPServer):
             self._writes(b"")
 
     def _on_eof(self) -> None:
+        """Perhaps before there is a protocol to tell, or a request to give up."""
+        self._left = True
+        self._depart()
+
+    def _depart(self) -> None:
         """Bytes behind a request wait until it is answered, and nothing is read meanwhile: its client may be long gone (case K1)."""
-        if not self._idle_timer.idle:
+        if self._left and self._asked and self._departure is None:
             # A task of its own: the group takes none once the connection is being cut, and its end tells of an eof too.
             self._departure = self.loop.create_task(self.protocol.handle(Closed()))
 

@@ -81,6 +81,13 @@ def free_port() -> int:
         return int(held.getsockname()[1])
 
 
+@pytest.mark.parametrize("host", ["a..b", "x" * 64, "\udcff"])
+def test_a_name_that_cannot_be_looked_up_is_refused(host: str) -> None:
+    """Not every text is a host name; the codec that says so is nobody's business."""
+    with pytest.raises(Malformed, match="HOST:PORT"):
+        DaemonClient(f"http://{host}:1").call("GET", "/")
+
+
 def test_health_tells_starting_from_ready(stub: StubDaemon) -> None:
     """503 is an answer here, not an error."""
     client = DaemonClient(stub.url)

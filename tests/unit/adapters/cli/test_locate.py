@@ -84,7 +84,8 @@ def test_every_spelling_of_an_address(text: str, url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["box:port", "box:99999", "box:0", "ftp://box", "http://box/path", "a b", " ", "http://[::1", "box?x=1"]
+    "text",
+    ["box:port", "box:99999", "box:0", "ftp://box", "http://box/path", "a b", " ", "http://[::1", "box?x=1", "http://"],
 )
 def test_what_is_no_address_is_refused(text: str) -> None:
     """With a sentence that shows how to write one."""

@@ -7,6 +7,7 @@ import pytest
 
 from blazar.adapters.cli import shell
 from blazar.adapters.cli.shell import run_words
+from blazar.domain import teaching
 from tests.support.command_line import Cli, FakeRoot
 
 
@@ -31,6 +32,22 @@ def test_wrong_words_are_one_line_and_exit_2(cli: Cli, words: list[str], sentenc
     said = cli(*words)
     assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
     assert said.err.startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["show", "\udcff"], ["run", "m", "a", "\udcff b"], ["rm", "m", "\udcff"], ["load", "m", "--keep-alive", "\udcff"]],
+)
+def test_an_argument_that_is_no_text_is_refused(cli: Cli, words: list[str]) -> None:
+    """Bytes that are not UTF-8 have no place in a name or a prompt; neither SQLite nor JSON could hold them."""
+    said = cli(*words)
+    assert (said.code, said.out, said.err) == (2, "", f"error: {teaching.argument_not_text()}\n")
+
+
+def test_a_path_may_hold_any_bytes(cli: Cli, tmp_path: Path) -> None:
+    """A file's name is what the file system says it is."""
+    said = cli("import", str(tmp_path / "\udcff.gguf"))
+    assert teaching.argument_not_text() not in said.err
 
 
 def test_with_json_errors_are_json_too(cli: Cli) -> None:

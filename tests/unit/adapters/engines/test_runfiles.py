@@ -40,6 +40,15 @@ def test_a_key_is_for_its_owner_alone(files: RunFiles) -> None:
     assert files.key_file.read_text() == "secret\n"
 
 
+def test_a_run_folder_that_somebody_deleted_is_made_anew(tmp_path: Path) -> None:
+    """Clean-up tools do not know that a daemon lives in it; the next child must start all the same, as private as ever."""
+    files = RunFiles(tmp_path / "data" / "run", "m")
+    files.write_key("secret")
+    files.write_pid(RECORD)
+    assert read_pid_file(files.pid_file) == RECORD
+    assert stat.S_IMODE(files.folder.stat().st_mode) == 0o700
+
+
 def test_a_pidfile_is_whole_or_not_there(files: RunFiles) -> None:
     """It comes back as it was written, and no draft of it stays."""
     files.write_pid(RECORD)

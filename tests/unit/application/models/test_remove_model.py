@@ -1,6 +1,7 @@
 """Taking a model out again."""
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
@@ -106,3 +107,22 @@ def test_an_unknown_name_is_refused(catalog: MemoryModelCatalog, weights: Memory
     with pytest.raises(ModelNotFound):
         _remove(catalog, weights, "nothing", supervising=supervisor)
     assert supervisor.asked == []
+
+
+def test_a_catalog_that_is_slow_holds_nobody_up(catalog: MemoryModelCatalog, weights: MemoryWeightFiles) -> None:
+    """Another process may lock it for seconds, and on the daemon's loop every answer would stand still meanwhile."""
+    answered = threading.Event()
+
+    class Locked(MemoryModelCatalog):
+        def remove_model(self, name: str) -> None:
+            assert answered.wait(60), "the loop waited for the catalog"
+            super().remove_model(name)
+
+    async def main() -> None:
+        removing = asyncio.create_task(RemoveModel(Locked(catalog.list_models()), weights, None)("own"))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        answered.set()
+        await removing
+
+    asyncio.run(main())

@@ -110,9 +110,16 @@ def test_keep_alive_is_stripped_even_when_null() -> None:
 
 
 def test_a_body_without_messages_or_prompt_is_refused() -> None:
-    """Before any model is loaded for it."""
-    with pytest.raises(Malformed):
-        chat(b'{"model":"tiny"}')
+    """Before any model is loaded for it, and each endpoint asks for what it needs."""
+    for made, raw, field in (
+        (chat, b'{"model":"tiny"}', "messages"),
+        (chat, b'{"model":"tiny","messages":null}', "messages"),
+        (completion, b'{"model":"tiny"}', "prompt"),
+        (completion, b'{"model":"tiny","prompt":null}', "prompt"),
+    ):
+        with pytest.raises(Malformed) as caught:
+            made(raw)
+        assert caught.value.field == field
     assert completion(b'{"model":"tiny","prompt":"x"}').call("tiny").path == b"/v1/completions"
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -43,7 +44,6 @@ def test_a_write_to_a_client_that_has_just_gone_is_no_error(run: Callable[..., N
             connection = await made.get()
             heard = Heard()
             connection._protocol = heard  # type: ignore[assignment]
-            connection._idle_timer.idle = True
             connection.writer.transport.abort()
             for _ in range(3):
                 await asyncio.sleep(0)
@@ -87,5 +87,41 @@ def test_a_client_that_leaves_is_noticed_whatever_it_sent_behind_its_request(
             assert await seen.get() == "http.disconnect"
             closing.set()
             await serving
+
+    run(main())
+
+
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run])
+@pytest.mark.parametrize("sent", [b"", b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\nhi\r\n"])
+def test_a_client_that_went_before_it_was_greeted_is_no_error(run: Callable[..., None], sent: bytes) -> None:
+    """Connected, perhaps asked, and reset, all before the first turn of our loop: port scanners and impatient callers do so."""
+
+    async def main() -> None:
+        unheard: list[Any] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: unheard.append(context))
+        closing, ended = asyncio.Event(), asyncio.Event()
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            ended.set()
+
+        listener = socket.create_server(("127.0.0.1", 0))
+        serving = asyncio.create_task(serve_clients(app, Config(), listener, closing))
+        async with asyncio.timeout(60):
+            for linger in (False, True):
+                for _ in range(20):
+                    with socket.create_connection(listener.getsockname()) as ours:
+                        ours.sendall(sent)
+                        if linger:  # a reset instead of an orderly end
+                            ours.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    await asyncio.sleep(0)
+            if sent:
+                await ended.wait()
+            _, ours_too = await asyncio.open_connection(*listener.getsockname())
+            ours_too.close()
+            closing.set()
+            await serving
+        assert unheard == []
 
     run(main())
