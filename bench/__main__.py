@@ -17,7 +17,7 @@ ROUNDS = int(os.environ.get("BENCH_ROUNDS", "5"))
 CHAT, OLLAMA, MESSAGES = "/v1/chat/completions", "/api/chat", "/v1/messages"
 
 # name, path, body, width, requests, seconds, rate
-# The open loop comes first: a core that was kept busy owes its other processes 50 ms, and pays them in the middle of the next scenario.
+# The open loop runs on a gateway that was warmed but not yet loaded, and long enough for ten requests beyond its 99th percentile.
 PLAIN = [
     ("warm", CHAT, rig.BODY, 4, 400, 2.0, 0.0),
     ("open200", CHAT, rig.BODY, 16, 1000, 6.0, 200.0),
@@ -61,6 +61,8 @@ def one_round(stub: Path, tool: Path, model: Path, into: Rounds, facts: Facts) -
             if pace == 0:
                 commands(gateway, facts)
                 cold(stub, gateway, facts)
+    if rig.compiler() is None:  # the stand-in paces every answer, so it cannot hold some and give others at once
+        return
     with rig.blazar(stub, model, moments.HELD_PACE_US, slots=moments.HELD + 100, chunks=moments.HELD_CHUNKS) as gateway:
         held = moments.held_streams(tool, gateway)
         if held.errors:
@@ -86,10 +88,11 @@ def note(facts: Facts, **values: float) -> None:
 
 
 def main() -> int:
-    stub, tool, spinner = rig.compiled("stub"), rig.compiled("load"), rig.compiled("spin")
-    if stub is None or tool is None or spinner is None:
-        print("the bench needs a C compiler for its stub and load generator (apt-get install gcc)", file=sys.stderr)
-        return 1
+    stub, tool, spinner = rig.helper("stub"), rig.helper("load"), rig.helper("spin")
+    if rig.compiler() is None:
+        print(
+            "no C compiler: stub and load generator are in Python and slower than what they measure; read the ratios only"
+        )
     from tests.support.scripted_gguf import scripted_model
 
     begin = time.monotonic()

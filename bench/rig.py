@@ -47,15 +47,34 @@ class Target(NamedTuple):
     pid: int
 
 
-def compiled(name: str) -> Path | None:
-    """Build one of the C helpers when it is older than its source; None without a compiler."""
-    compiler = shutil.which("cc") or shutil.which("gcc")
+# What stands in where there is no C compiler (D27). Slower than the C helpers, so only the ratios mean something.
+SUBSTITUTES = {
+    "stub": """import os, runpy
+os.environ.setdefault("STUB_TOKENS", os.environ.get("BENCH_CHUNKS", "200"))
+os.environ.setdefault("STUB_INTERVAL_MS", str(float(os.environ.get("BENCH_PACE_US", "0")) / 1000))
+os.environ.setdefault("STUB_IGNORE_KEY", "1")
+runpy.run_path({root!r} + "/tests/stubs/llama_server.py", run_name="__main__")""",
+    "load": "import runpy; runpy.run_path({root!r} + '/bench/load.py', run_name='__main__')",
+    "spin": "import signal; signal.pause()",
+}
+
+
+def compiler() -> str | None:
+    return shutil.which("cc") or shutil.which("gcc")
+
+
+def helper(name: str) -> Path:
+    """One of the C helpers, built when it is older than its source; without a compiler its stand-in."""
+    BUILD.mkdir(parents=True, exist_ok=True)
     source, binary = ROOT / "bench" / f"{name}.c", BUILD / name
-    if compiler is None:
-        return None
+    cc = compiler()
+    if cc is None:
+        script = BUILD / f"{name}-substitute"
+        script.write_text(f"#!{sys.executable}\n{SUBSTITUTES[name].format(root=str(ROOT))}\n")
+        script.chmod(0o755)
+        return script
     if not binary.exists() or binary.stat().st_mtime < source.stat().st_mtime:
-        BUILD.mkdir(parents=True, exist_ok=True)
-        subprocess.run([compiler, "-O2", "-o", str(binary), str(source)], check=True)
+        subprocess.run([cc, "-O2", "-o", str(binary), str(source)], check=True)
     return binary
 
 
