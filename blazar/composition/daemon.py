@@ -58,7 +58,7 @@ def connect(port: int, key: str, model: str) -> ChildPool:
 
 
 def nvidia_cards_if_any(root: Path = Path("/")) -> list[NvidiaCard]:
-    """Ask NVIDIA's library only where there can be a card: its binding is 3 MB and 30 ms before the first token."""
+    """Ask NVIDIA's library only where there can be a card: its binding takes 3 MB, and time before the first token."""
     if sys.platform == "linux":
         # The bus, and what stands for it in WSL and on boards whose GPU is on no bus.
         signs = ("dev/nvidiactl", "dev/dxg", "proc/driver/nvidia")

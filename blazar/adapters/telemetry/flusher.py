@@ -16,7 +16,7 @@ BOUND = 20_000
 INTERVAL = 0.25
 """Seconds in which items are gathered before they are written together."""
 BATCH = 50
-"""Items written at once: a third of a millisecond of formatting, in which no token moves."""
+"""Items written at once: a quarter of a millisecond of formatting, in which no token moves."""
 PAUSE = 0.001
 """Seconds between two batches. Without one the thread takes the interpreter back before the event loop has woken."""
 

@@ -1,6 +1,5 @@
 """What stands before the first request."""
 
-import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,7 +54,6 @@ def test_a_served_request_is_counted_and_logged(folders: Folders, log: DaemonLog
     """Counters, the access log, and the audit file only where it is wanted."""
     foundation = founded(folders, log, f"audit_log = {str(audit).lower()}")
     assert len(foundation.parts()) == int(audit)
-    logging.getLogger("blazar.access").setLevel(logging.INFO)
     foundation.meter.on_served(a_served())
     text = foundation.meter.exposition().decode()
     assert "blazar_requests_total{" in text
