@@ -3,9 +3,7 @@
 Importing this module loads Quart, SQLModel and the rest; `serve` does it in a thread while the socket answers already.
 """
 
-import sys
 from functools import partial
-from pathlib import Path
 
 from dependency_injector import containers, providers
 
@@ -19,7 +17,6 @@ from blazar.adapters.engines.probe import HelpProbe
 from blazar.adapters.files.modeldir import DiskWeightFiles
 from blazar.adapters.hardware.census import SystemCensus
 from blazar.adapters.hardware.disk import SystemDisk
-from blazar.adapters.hardware.nvml import NvidiaCard, nvidia_cards
 from blazar.adapters.http.app import create_app
 from blazar.adapters.http.lane.asgi import Hot
 from blazar.adapters.http.lane.core import Lane
@@ -55,24 +52,6 @@ from blazar.composition.tasks import BackgroundTask
 def connect(port: int, key: str, model: str) -> ChildPool:
     """A door to a child on loopback."""
     return ChildPool("127.0.0.1", port, key, model)
-
-
-def nvidia_cards_if_any(root: Path = Path("/")) -> list[NvidiaCard]:
-    """Ask NVIDIA's library only where there can be a card: its binding takes 3 MB, and time before the first token."""
-    if sys.platform == "linux":
-        # The bus, and what stands for it in WSL and on boards whose GPU is on no bus.
-        signs = ("dev/nvidiactl", "dev/dxg", "proc/driver/nvidia")
-        vendors = (root / "sys/bus/pci/devices").glob("*/vendor")
-        if not any((root / sign).exists() for sign in signs) and not any(_is_nvidia(vendor) for vendor in vendors):
-            return []
-    return nvidia_cards()
-
-
-def _is_nvidia(vendor: Path) -> bool:
-    try:
-        return vendor.read_text().strip() == "0x10de"
-    except OSError:
-        return True
 
 
 def supervision_limits(config: Config) -> Limits:
@@ -121,7 +100,7 @@ class Daemon(containers.DeclarativeContainer):
     engines = providers.Singleton(SqliteEngineCatalog, database)
     weights = providers.Singleton(DiskWeightFiles, folders.models)
     builds = providers.Singleton(ArchiveBuilds, folders.engines, processes)
-    hardware = providers.Singleton(SystemCensus, nvidia=providers.Object(nvidia_cards_if_any))
+    hardware = providers.Singleton(SystemCensus)
     probe = providers.Singleton(HelpProbe, LLAMACPP.scrubbed, config.engine_env)
     specs = providers.Dict({LLAMACPP.kind: providers.Object(LLAMACPP)})
     children = providers.Singleton(

@@ -67,11 +67,6 @@ class HelpProbe(FlagProbe, EngineTrial):
             self._known[key] = flags_in(self._output((*engine.words, "--help")))
         return self._known[key]
 
-    def version_of(self, words: Words) -> str:
-        """What it calls itself; "" when it does not say."""
-        match = _VERSION.search(self._output((*words, "--version")))
-        return match[1].strip() if match else ""
-
     def try_out(self, words: Words) -> str:
         try:
             done = self._run((*words, "--version"))

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from blazar.adapters.hardware.memory import Ram, limited, machine_ram
-from blazar.adapters.hardware.nvml import NvidiaCard, nvidia_cards
+from blazar.adapters.hardware.nvidia import nvidia_cards_if_any
+from blazar.adapters.hardware.nvml import NvidiaCard
 from blazar.adapters.hardware.processors import physical_cores
 from blazar.adapters.hardware.sysfs import pci_gpus
 from blazar.adapters.hardware.vulkan import vulkan_drivers
@@ -29,7 +30,7 @@ class SystemCensus(HardwareCensus):
         root: Path = ROOT,
         ram: Callable[[], Ram] = machine_ram,
         cpus: Callable[[], set[int]] = usable_cpus,
-        nvidia: Callable[[], list[NvidiaCard]] = nvidia_cards,
+        nvidia: Callable[[], list[NvidiaCard]] = nvidia_cards_if_any,
     ) -> None:
         self._root, self._ram, self._cpus, self._nvidia = root, ram, cpus, nvidia
 

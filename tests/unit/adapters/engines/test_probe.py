@@ -92,7 +92,6 @@ def test_a_build_that_cannot_be_asked_has_no_flags(tmp_path: Path, monkeypatch: 
     assert not probe.known_flags(an_engine(server_path=str(script(tmp_path / "sad", "raise SystemExit(1)"))))
     hanging = script(tmp_path / "slow", "import time; time.sleep(60)")
     assert not probe.known_flags(an_engine(server_path=str(hanging)))
-    assert probe.version_of((str(hanging),)) == ""
     with pytest.raises(Malformed, match=r"no answer within 0\.2 s"):
         probe.try_out((str(hanging),))
 
@@ -100,7 +99,7 @@ def test_a_build_that_cannot_be_asked_has_no_flags(tmp_path: Path, monkeypatch: 
 def test_versions_are_read_from_either_stream(tmp_path: Path) -> None:
     """llama-server speaks on stderr; the line after `version:` is what counts."""
     probe = HelpProbe()
-    assert probe.version_of((str(stub_server(tmp_path)),)) == "0.0.0-stub (build 0, commit unknown)"
+    assert probe.try_out((str(stub_server(tmp_path)),)) == "0.0.0-stub (build 0, commit unknown)"
     loud = script(tmp_path / "loud", "import sys; print('version: 7', file=sys.stdout)")
     assert probe.try_out((str(loud),)) == "7"
 
@@ -144,8 +143,8 @@ def test_builds_are_asked_in_a_clean_environment(tmp_path: Path, monkeypatch: py
     """Inherited settings do not reach a probe either."""
     monkeypatch.setenv("LLAMA_ARG_HOST", "bad")
     program = script(tmp_path / "engine", "import os; print('version:', 'LLAMA_ARG_HOST' in os.environ)")
-    assert HelpProbe(("LLAMA_ARG_",)).version_of((str(program),)) == "False"
-    assert HelpProbe(("LLAMA_ARG_",), {"LLAMA_ARG_HOST": "told"}).version_of((str(program),)) == "True"
+    assert HelpProbe(("LLAMA_ARG_",)).try_out((str(program),)) == "False"
+    assert HelpProbe(("LLAMA_ARG_",), {"LLAMA_ARG_HOST": "told"}).try_out((str(program),)) == "True"
     assert os.environ["LLAMA_ARG_HOST"] == "bad"
 
 
