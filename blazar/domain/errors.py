@@ -51,6 +51,14 @@ class BadName(Malformed):
         self.name = name
 
 
+class BadShape(Malformed):
+    """Metadata or a tensor table that describes no model. `key` names the entry."""
+
+    def __init__(self, key: str, why: str) -> None:
+        super().__init__(teaching.bad_shape(key, why), key)
+        self.key = key
+
+
 class NotFound(Refusal):
     """There is no such thing."""
 

@@ -408,6 +408,13 @@ def starting() -> str:
     return "the daemon is starting; try again in a moment"
 
 
+# Fit
+
+
+def bad_shape(key: str, why: str) -> str:
+    return f"{key} describes no model: {why}; the file is damaged or made by a broken converter, get it anew"
+
+
 # Doors
 
 

@@ -1,4 +1,4 @@
-"""Capacity planning from plain numbers. Standard library only, importable anywhere."""
+"""How much memory a load takes, and whether it fits. Pure arithmetic on facts: reads no file and no machine."""
 
 from blazar.domain.fit.guard import floor_bytes, may_load
 

@@ -1,0 +1,74 @@
+"""Whether a load fits, where each byte of it goes, and what to turn if it does not. The answer of `plan`."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from blazar.domain.fit.report import Memory
+from blazar.domain.fit.settings import Settings
+
+
+class Outcome(StrEnum):
+    """How a plan ends."""
+
+    FITS = "fits"
+    AFTER_EVICTION = "fits-after-eviction"
+    NEVER = "never"
+    REFUSED = "refused"  # the engine itself would not take these settings
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One device's part of a load; bytes. The host's share is named `host`. `margin` is kept free on purpose."""
+
+    device: str
+    total: int
+    free: int
+    weights: int = 0
+    kv: int = 0
+    recurrent: int = 0
+    compute: int = 0
+    projector: int = 0
+    draft: int = 0
+    lora: int = 0
+    margin: int = 0
+
+    @property
+    def used(self) -> int:
+        """What the load takes there, margin apart."""
+        return self.weights + self.kv + self.recurrent + self.compute + self.projector + self.draft + self.lora
+
+    @property
+    def headroom(self) -> int:
+        """What stays free beyond the margin; negative: so much is missing."""
+        return self.free - self.used - self.margin
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A plan with its reasons.
+
+    `settings` has every open value decided. `exact_bytes` is the counted sum, `floor_bytes` the specification's floor,
+    `admission_bytes` the larger of the exact sum with its margins and the floor: what admission charges. `ctx` is one
+    request's window. `pins` are the devices the child is held to, in their order (empty: the engine chooses). `evict` names idle models that
+    would have to leave. `levers` are settings that would help, most helpful first, each a sentence.
+    """
+
+    outcome: Outcome
+    sentence: str
+    memory: Memory
+    settings: Settings
+    shares: tuple[Share, ...]
+    exact_bytes: int
+    floor_bytes: int
+    admission_bytes: int
+    ctx: int
+    gpu_layers: int
+    pins: tuple[str, ...] = ()
+    evict: tuple[str, ...] = ()
+    levers: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def fits(self) -> bool:
+        """Whether it may be loaded now."""
+        return self.outcome is Outcome.FITS
