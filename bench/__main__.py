@@ -6,11 +6,12 @@ Every figure is the median over interleaved rounds, the spread is half their ran
 import os
 import platform
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-from bench import moments, quiet, rig
+from bench import moments, planning, quiet, rig
 from bench.table import Facts, Rounds, Table, text
 
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "5"))
@@ -75,6 +76,11 @@ def commands(gateway: rig.Gateway, facts: Facts) -> None:
     for words in (["--version"], ["ps"]):
         note(facts, **{words[0]: moments.verb_cpu([*verb, *words], gateway.env)})
     note(facts, python=moments.verb_cpu([sys.executable, "-c", "pass"], gateway.env))
+    note(
+        facts, plan=planning.plan_ms(), first_plan=planning.first_plan_ms(), fit_import=planning.import_cpu(gateway.env)
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        note(facts, fit=planning.fit_verb_cpu(Path(folder), gateway.env))
 
 
 def cold(stub: Path, gateway: rig.Gateway, facts: Facts) -> None:

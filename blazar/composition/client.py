@@ -74,6 +74,11 @@ class ClientRoot(Root):
     def settings(self) -> Settings:
         return self.local.settings()
 
+    def fit(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        from blazar.composition.preview import preview_here
+
+        return preview_here(self.local)(question)
+
     def diagnose(self) -> dict[str, Any]:
         return self.local.diagnose()
 

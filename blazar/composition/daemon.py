@@ -10,12 +10,14 @@ from dependency_injector import containers, providers
 import blazar
 from blazar.adapters.engines.builds import ArchiveBuilds
 from blazar.adapters.engines.children import SubprocessChildren
+from blazar.adapters.engines.devices import EngineDevices
 from blazar.adapters.engines.finder import SystemEngineFinder
 from blazar.adapters.engines.llamacpp.spec import LLAMACPP
 from blazar.adapters.engines.pool import ChildPool
 from blazar.adapters.engines.probe import HelpProbe
 from blazar.adapters.files.modeldir import DiskWeightFiles
-from blazar.adapters.hardware.census import SystemCensus
+from blazar.adapters.hardware.census import CachedCensus, SystemCensus
+from blazar.adapters.hardware.device_use import SystemDeviceUse
 from blazar.adapters.hardware.disk import SystemDisk
 from blazar.adapters.http.app import create_app
 from blazar.adapters.http.lane.asgi import Hot
@@ -23,6 +25,7 @@ from blazar.adapters.http.lane.core import Lane
 from blazar.adapters.http.lane.relay import Limits as LaneLimits
 from blazar.adapters.http.manage.children import Children as ChildrenPages
 from blazar.adapters.http.manage.children import children_blueprint
+from blazar.adapters.http.manage.fit import Fit, fit_blueprint
 from blazar.adapters.http.manage.meta import Meta, meta_blueprint
 from blazar.adapters.http.manage.reports import Reports, reports_blueprint
 from blazar.adapters.http.ollama.library import Library, library_blueprint
@@ -34,17 +37,21 @@ from blazar.application.config.model import Config
 from blazar.application.engines.enrol_engines import EnrolEngines
 from blazar.application.engines.list_engines import ListEngines
 from blazar.application.models.copy_model import CopyModel
+from blazar.application.models.find import get_model
 from blazar.application.models.list_models import ListModels
 from blazar.application.models.remove_model import RemoveModel
 from blazar.application.models.show_model import ShowModel
 from blazar.application.ops.diagnose import Diagnose, Installation
 from blazar.application.ops.explain import Explain
+from blazar.application.ops.preview_fit import PreviewFit
 from blazar.application.supervise.launch_plan import LaunchPlanner
 from blazar.application.supervise.reaper import Reaper
+from blazar.application.supervise.sizing import Sizing
 from blazar.application.supervise.supervisor import Supervisor
 from blazar.application.supervise.surroundings import Limits
 from blazar.composition.foundation import Foundation
 from blazar.composition.lifespan import Closing
+from blazar.composition.preview import Beside, PreviewBeside, open_registry
 from blazar.composition.starting import EnrolAtStart, WatchChildren, preload_models
 from blazar.composition.tasks import BackgroundTask
 
@@ -100,8 +107,11 @@ class Daemon(containers.DeclarativeContainer):
     engines = providers.Singleton(SqliteEngineCatalog, database)
     weights = providers.Singleton(DiskWeightFiles, folders.models)
     builds = providers.Singleton(ArchiveBuilds, folders.engines, processes)
-    hardware = providers.Singleton(SystemCensus)
+    system = providers.Singleton(SystemCensus)
+    hardware = providers.Singleton(CachedCensus, system, system.provided.ram, clock.provided.now)
+    device_use = providers.Singleton(SystemDeviceUse)
     probe = providers.Singleton(HelpProbe, LLAMACPP.scrubbed, config.engine_env)
+    lister = providers.Singleton(EngineDevices, probe, LLAMACPP.scrubbed, config.engine_env)
     specs = providers.Dict({LLAMACPP.kind: providers.Object(LLAMACPP)})
     children = providers.Singleton(
         SubprocessChildren,
@@ -111,9 +121,11 @@ class Daemon(containers.DeclarativeContainer):
         providers.Object(connect),
         specs,
         processes=processes,
+        use=device_use,
     )
 
-    planner = providers.Singleton(LaunchPlanner, engines, specs, probe, hardware, config.settings_for)
+    sizing = providers.Singleton(Sizing, weights, hardware, lister, device_use)
+    planner = providers.Singleton(LaunchPlanner, engines, specs, probe, hardware, config.settings_for, sizing)
     limits = providers.Singleton(supervision_limits, config)
     supervisor = providers.Singleton(
         Supervisor, catalog, weights, planner, children, clock, hardware, meter, events, limits
@@ -126,9 +138,19 @@ class Daemon(containers.DeclarativeContainer):
     remove_model = providers.Singleton(RemoveModel, catalog, weights, supervisor)
     list_engines = providers.Singleton(ListEngines, engines)
     explain = providers.Singleton(Explain, catalog, planner, hardware)
+    preview = providers.Singleton(
+        PreviewFit,
+        providers.Callable(partial, get_model, catalog, weights=weights),
+        weights,
+        providers.Callable(partial, open_registry, env),
+        providers.Singleton(Beside, sizing, engines, hardware),
+        config.settings_for,
+    )
     disk = providers.Singleton(SystemDisk)
     installation = providers.Singleton(installation_of, foundation)
-    diagnose = providers.Singleton(Diagnose, installation, hardware, engines, catalog, weights, disk, supervisor)
+    diagnose = providers.Singleton(
+        Diagnose, installation, hardware, engines, catalog, weights, disk, supervisor, lister
+    )
 
     finder = providers.Singleton(SystemEngineFinder, env)
     enrol_engines = providers.Singleton(EnrolEngines, engines, finder, probe, clock)
@@ -139,7 +161,14 @@ class Daemon(containers.DeclarativeContainer):
     blueprints = providers.List(
         providers.Singleton(meta_blueprint, providers.Singleton(Meta, clock, meter, blazar.__version__)),
         providers.Singleton(children_blueprint, providers.Singleton(ChildrenPages, supervisor, list_models, clock)),
-        providers.Singleton(reports_blueprint, providers.Singleton(Reports, explain, diagnose, list_engines)),
+        providers.Singleton(
+            reports_blueprint,
+            providers.Singleton(Reports, explain, diagnose, list_engines, supervisor.provided.tenants),
+        ),
+        providers.Singleton(
+            fit_blueprint,
+            providers.Singleton(Fit, providers.Singleton(PreviewBeside, preview), supervisor.provided.tenants),
+        ),
         providers.Singleton(models_blueprint, list_models),
         providers.Singleton(
             library_blueprint, providers.Singleton(Library, list_models, show_model, remove_model, copy_model)

@@ -3,7 +3,6 @@
 Every part is imported and opened when a verb first needs it, and closed at the end.
 """
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from blazar.domain.errors import BadConfig, BlazarError
 
 if TYPE_CHECKING:
     from blazar.adapters.engines.builds import ArchiveBuilds
+    from blazar.adapters.engines.devices import EngineDevices
     from blazar.adapters.engines.probe import HelpProbe
     from blazar.adapters.files.modeldir import DiskWeightFiles
     from blazar.adapters.store.catalog import SqliteEngineCatalog, SqliteModelCatalog
@@ -87,12 +87,15 @@ class Local:
 
     def diagnose(self) -> dict[str, Any]:
         """What doctor finds while no daemon runs."""
+        import asyncio
+
         from blazar.adapters.hardware.census import SystemCensus
         from blazar.adapters.hardware.disk import SystemDisk
         from blazar.application.ops.diagnose import Diagnose, Installation
 
         problems = self._config_problems()
-        trouble = self.engines().enrol(prune=False)
+        engines = self.engines()
+        trouble = engines.enrol(prune=False)
         installation = Installation(
             blazar.__version__,
             str(self.folders.data),
@@ -103,7 +106,8 @@ class Local:
             engine_trouble=str(trouble or ""),
         )
         census, disk = SystemCensus(), SystemDisk()
-        return asyncio.run(Diagnose(installation, census, self.engine_rows, self.catalog, self.weights, disk)())
+        parts = (self.engine_rows, self.catalog, self.weights, disk)
+        return asyncio.run(Diagnose(installation, census, *parts, lister=engines.lister)())
 
     def remarks(self) -> dict[str, list[dict[str, Any]]]:
         """What doctor adds to a daemon's report, by section: the file and the engine that were named here and not there."""
@@ -174,6 +178,8 @@ class LocalModels(Models):
         return {**facts, "metadata": shown.metadata} if verbose else facts
 
     def remove(self, name: str) -> str:
+        import asyncio
+
         from blazar.application.models.remove_model import RemoveModel
 
         return asyncio.run(RemoveModel(self._local.catalog, self._local.weights, None)(name)).name
@@ -241,11 +247,23 @@ class LocalEngines(Engines):
         from blazar.adapters.engines.llamacpp.spec import LLAMACPP
         from blazar.adapters.engines.probe import HelpProbe
 
+        return HelpProbe(LLAMACPP.scrubbed, self._extra)
+
+    @property
+    def lister(self) -> "EngineDevices":
+        """Asks builds which devices they see."""
+        from blazar.adapters.engines.devices import EngineDevices
+        from blazar.adapters.engines.llamacpp.spec import LLAMACPP
+
+        return EngineDevices(self._probe, LLAMACPP.scrubbed, self._extra)
+
+    @property
+    def _extra(self) -> Mapping[str, str]:
+        """What configuration adds to an engine's environment."""
         try:
-            extra = self._local.settings().loaded.config.engine_env
+            return self._local.settings().loaded.config.engine_env
         except BadConfig:
-            extra = {}  # builds can be listed and installed all the same; `config validate` and the daemon tell
-        return HelpProbe(LLAMACPP.scrubbed, extra)
+            return {}  # builds can be listed and installed all the same; `config validate` and the daemon tell
 
     @property
     def enrol(self) -> "EnrolEngines":

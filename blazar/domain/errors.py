@@ -13,6 +13,7 @@ BlazarError
 │   └── Unreachable · BindConflict · DataDirLocked     the command line's own
 └── Fault              ours or the child's                            5xx
     ├── ChildDied · ChildSilent · SpawnFailed
+    ├── RegistryTrouble        a registry that somebody named cannot be reached or used
     └── EngineSaid     the child answered with an error (status, text)
 
 `str(error)` is the sentence from `teaching`; HTTP statuses and exit codes are tables in the two shells.
@@ -157,6 +158,10 @@ class ChildDied(Fault):
 
 class ChildSilent(Fault):
     """The child kept a request past its header deadline."""
+
+
+class RegistryTrouble(Fault):
+    """A registry elsewhere cannot be reached, or what it sends makes no sense."""
 
 
 class EngineSaid(Fault):

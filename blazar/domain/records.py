@@ -65,7 +65,12 @@ class Engine:
 
 
 class Gpu(NamedTuple):
-    """One accelerator; bytes. `driver` is empty where the PCI device has no driver."""
+    """One accelerator; bytes. `driver` is empty where the PCI device has no driver.
+
+    `kind` is the engines' backend for it (cuda, rocm, vulkan, sycl, metal; empty: none). `address` is the PCI address as sysfs
+    spells it, `compute_capability` NVIDIA's ("8.9"). `shared`: its memory is the host's. A MIG slice carries its own
+    `uuid` and, in `parent`, that of the card it is cut from; such a card has no row of its own.
+    """
 
     ordinal: int
     name: str
@@ -73,12 +78,26 @@ class Gpu(NamedTuple):
     total: int
     free: int
     driver: str
+    kind: str = ""
+    address: str = ""
+    compute_capability: str = ""
+    shared: bool = False
+    uuid: str = ""
+    parent: str = ""
+
+
+class Trouble(NamedTuple):
+    """A probe that gave no answer, and why; both are shown to people."""
+
+    probe: str
+    why: str
 
 
 class Machine(NamedTuple):
     """What the hardware census found; bytes and counts. `vulkan` names the installed Vulkan drivers.
 
     A GPU with a `total` of 0 is known to be there and nothing more: it never counts as memory to load into.
+    `cuda_version` is the newest CUDA that the NVIDIA driver runs ("12.4"). `troubles` are probes that failed.
     """
 
     ram_total: int
@@ -86,3 +105,5 @@ class Machine(NamedTuple):
     cores: int
     gpus: tuple[Gpu, ...]
     vulkan: tuple[str, ...] = ()
+    cuda_version: str = ""
+    troubles: tuple[Trouble, ...] = ()

@@ -342,6 +342,18 @@ def not_enough_memory(model: str, need: int, have: int) -> str:
     )
 
 
+def fit_refused(model: str, why: str, levers: Sequence[str]) -> str:
+    helps = f"; what would help: {', '.join(levers)}" if levers else ""
+    return f"'{model}' cannot be loaded: {why}{helps}"
+
+
+def memory_is_busy(model: str) -> str:
+    return (
+        f"'{model}' cannot be loaded: models that load or answer requests hold the memory that it needs; "
+        "try again when they are idle, or evict one"
+    )
+
+
 def exit_status(status: int, signal: str) -> str:
     """How a process ended, in the words of a shell's user; `signal` is its name, or empty for a plain exit."""
     return f"killed by {signal}" if signal else f"exit code {status}"
@@ -413,6 +425,267 @@ def starting() -> str:
 
 def bad_shape(key: str, why: str) -> str:
     return f"{key} describes no model: {why}; the file is damaged or made by a broken converter, get it anew"
+
+
+_PATTERN = {
+    "long": "it is longer than 512 characters",
+    "large": "it needs too many steps: repeat less, nest less",
+    "end": "it ends in the middle of a class or an escape",
+    "bracket": "its brackets do not pair",
+    "quantifier": "a quantifier (* + ? {n,m}) has nothing to repeat or no readable numbers",
+    "group": "a group may begin with (?: (?= or (?! only",
+    "reference": "it refers back to a group (\\1), which is not counted here: write the text out",
+    "escape": "it has an escape that ECMAScript does not know",
+    "range": "a class has a range that runs backwards",
+    "class": "it names a class that does not exist ([:alpha:], [:digit:] and so on do)",
+}
+
+
+def bad_pattern(key: str, pattern: str, why: str) -> str:
+    shown = pattern if len(pattern) <= 80 else pattern[:77] + "..."
+    return f"{key}: the pattern '{shown}' cannot be read as an ECMAScript regular expression: {_PATTERN[why]}"
+
+
+def bad_reference(text: str) -> str:
+    return f"'{text}' names no model of a registry: write hf:owner/repo, hf:owner/repo:QUANT or ollama:name:tag"
+
+
+def fit_path_elsewhere(path: str) -> str:
+    return f"the path {path} is answered on this machine only: run blazar fit there, or name a model of the catalog"
+
+
+def fit_target_unknown(not_found: str) -> str:
+    return f"{not_found}; a file is named by its path, a model elsewhere as hf:owner/repo or ollama:name:tag"
+
+
+def fit_bad_kv(text: str, known: Sequence[str]) -> str:
+    return f"'{text}' is no cache type: use one of {', '.join(known)}, or two of them for keys and values (q8_0,q4_0)"
+
+
+def fit_bad_sizes(field: str, most: int) -> str:
+    return f"{field} takes sizes in GiB up to {most}, one a card (24,24); 0 means a machine without cards"
+
+
+def fit_bad_number(field: str, most: int) -> str:
+    return f"{field} must be a whole number from 1 to {most}"
+
+
+def fit_estimated(read: str) -> str:
+    return (
+        f"rows marked ~ are worked out from the sizes of their files and the header of {read}: weights and cache in all are "
+        "right, their spread over devices nearly"
+    )
+
+
+def fit_left_out(names: Sequence[str]) -> str:
+    return f"left out, since each would need a header of its own: {', '.join(names)}"
+
+
+def fit_shards_lacking(quant: str, count: int) -> str:
+    return f"{quant} lacks {count} of its shards and cannot be loaded"
+
+
+def remote_offline(host: str, why: str) -> str:
+    return f"{host} cannot be reached ({why}): check the connection or the proxy; a file on this machine needs neither"
+
+
+def remote_slow(host: str, seconds: float) -> str:
+    return f"{host} sent nothing for {seconds:g} s; try again"
+
+
+def remote_not_found(what: str, host: str, token: str | None) -> str:
+    hint = f", or set {token} to a token that may read it" if token else ""
+    return f"{host} has no {what}, or it is private: check the spelling{hint}"
+
+
+def remote_gated(what: str, host: str, token: str | None) -> str:
+    hint = f": accept its terms on its page there, then set {token} to a token of that account" if token else ""
+    return f"{host} lets only some accounts read {what}{hint}"
+
+
+def remote_rate_limited(host: str, seconds: int, token: str | None) -> str:
+    hint = f", or set {token}: accounts may ask more often" if token else ""
+    return f"{host} answers no more requests for now; try again in {seconds} s{hint}"
+
+
+def remote_said(host: str, status: int) -> str:
+    return f"{host} answered with status {status}; try again later"
+
+
+def remote_garbled(host: str, why: str) -> str:
+    return f"{host} sent an answer that cannot be used: {why}"
+
+
+def remote_astray(host: str, to: str) -> str:
+    return f"{host} sends us on to {to}, which is not followed"
+
+
+def remote_no_gguf(what: str) -> str:
+    return f"{what} holds no GGUF file: look for a repository of the same model whose name ends in -GGUF"
+
+
+def remote_no_quant(what: str, quant: str, there: Sequence[str]) -> str:
+    return f"{what} has no quantisation {quant}; it has {', '.join(there)}"
+
+
+def cache_type_unknown(setting: str, kind: str, known: Sequence[str]) -> str:
+    return f"{setting} {kind} is no cache type of the engine's; set one of {', '.join(known)}"
+
+
+def cache_types_differ(arch: str, k: str, v: str) -> str:
+    return (
+        f"the engine keeps keys and values of a {arch} model in one latent cache and refuses {k} for keys with {v} for values; "
+        f"set cache_type_k and cache_type_v to the same type"
+    )
+
+
+def cache_type_width(setting: str, kind: str, width: int, block: int) -> str:
+    return (
+        f"the engine refuses {setting} {kind} for this model: rows of {width} elements are no whole number of its blocks of "
+        f"{block}; set {setting} to f16, bf16 or f32"
+    )
+
+
+def cache_type_needs_flash(kind: str) -> str:
+    return f"the engine takes cache_type_v {kind} only with flash attention; turn flash_attention on, or set cache_type_v to f16"
+
+
+def cache_type_needs_flash_never(arch: str, kind: str) -> str:
+    return f"the engine runs {arch} models without flash attention, which cache_type_v {kind} needs; set cache_type_v to f16"
+
+
+def no_context() -> str:
+    return "the model names no trained context and ctx is open; set ctx"
+
+
+def context_too_large(ctx: int, most: int) -> str:
+    return f"ctx {ctx} is more than the {most} positions that the engine can count; set a smaller ctx"
+
+
+def too_many_sequences(parallel: int, most: int) -> str:
+    return f"parallel {parallel} is more than the {most} sequences that the engine can hold; set a smaller parallel"
+
+
+def batch_below_slots(batch: int, slots: int) -> str:
+    return (
+        f"the engine ends itself where a batch has no token for every slot: batch_size {batch} is less than {slots} slots; "
+        f"set batch_size to {slots} or more, or fewer slots"
+    )
+
+
+def one_token_at_once(setting: str) -> str:
+    return f"the engine tries two tokens at once when it starts and ends itself where {setting} is 1; set {setting} to 2 or more"
+
+
+def slots_do_not_divide(arch: str, tokens: int, slots: int) -> str:
+    return (
+        f"the engine ends itself where {slots} slots with caches of their own do not divide the {tokens} tokens that a {arch} model "
+        f"computes at once; set kv_unified, or ubatch_size to {tokens - tokens % slots or slots}, or a number of slots that divides it"
+    )
+
+
+def _places(devices: Sequence[str]) -> str:
+    return _and(["in main memory" if device == "host" else f"on {device}" for device in devices])
+
+
+def _and(words: Sequence[str]) -> str:
+    return " and ".join(words) if len(words) < 3 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def fit_whole(devices: Sequence[str], need: int, left: int) -> str:
+    return f"fits: {_gib(need)} on {_and(devices)}, {_gib(left)} stay free"
+
+
+def fit_partly(devices: Sequence[str], offloaded: int, layers: int, need: int, host: int) -> str:
+    return f"fits partly: {offloaded} of {layers} layers on {_and(devices)} ({_gib(need)}), the rest in main memory ({_gib(host)})"
+
+
+def fit_on_host(need: int, left: int) -> str:
+    return f"fits in main memory: {_gib(need)}, {_gib(left)} stay free"
+
+
+def fit_from_disk(need: int, have: int) -> str:
+    return (
+        f"can be loaded, but does not fit: {_gib(need)} of main memory are needed and {_gib(have)} are free, so that weights are "
+        "read from disk again and again; a smaller quant would be much faster"
+    )
+
+
+def fit_after(keys: Sequence[str], need: int) -> str:
+    return f"fits when {_and(keys)} {'leaves' if len(keys) == 1 else 'leave'}, idle now: {_gib(need)} are needed"
+
+
+def fit_waits(need: int, have: int) -> str:
+    return f"fits when this machine is less busy: {_gib(need)} are needed, {_gib(have)} are free, and nothing that is idle frees enough"
+
+
+def fit_never(devices: Sequence[str], need: int, have: int, sharded: str) -> str:
+    return (
+        f"will never fit here: {_gib(need)} are needed {_places(devices)} and {_gib(have)} are there with nothing else "
+        f"loaded{sharded} (blazar fit shows what fits)"
+    )
+
+
+def fit_sharded(cards: int, need: int) -> str:
+    return f", even sharded across {cards} cards ({_gib(need)} per rank)"
+
+
+def fit_unified(slots: int, ctx: int, need: int, have: int) -> str:
+    return (
+        f"the cache that {slots} slots share cannot hold one window of {ctx} tokens: {_gib(need)} are needed and {_gib(have)} are "
+        "there; lower ctx, set a smaller cache_type, quantise keys or values alone (cache_type_k, cache_type_v), or lower gpu layers"
+    )
+
+
+def fit_no_device(key: str, name: str, known: Sequence[str]) -> str:
+    have = f"this machine has {_list(known)}" if known else "this machine has none that reports memory"
+    return f"{key} names {name}, and {have}"
+
+
+def fit_lever_ctx(ctx: int) -> str:
+    return f"a smaller ctx: {ctx} tokens fit"
+
+
+def fit_lever_slots(slots: int) -> str:
+    return f"fewer slots: {slots} {'fits' if slots == 1 else 'fit'}"
+
+
+def fit_lever_cache(keys: str, values: str) -> str:
+    kind = f"cache_type = {keys}" if keys == values else f"cache_type_k = {keys}, cache_type_v = {values}"
+    return f"a smaller cache: {kind} fits"
+
+
+def fit_lever_experts(layers: int) -> str:
+    return f"experts in main memory: cpu_moe_n = {layers} fits"
+
+
+def fit_lever_layers(layers: int) -> str:
+    return f"fewer layers on devices: {layers} fit"
+
+
+def fit_lever_quant(size: int) -> str:
+    return f"a smaller quant: weights of up to {_gib(size)} fit"
+
+
+def fit_lever_memory(what: str, size: int) -> str:
+    return f"{what} of {_gib(size)} or more"
+
+
+_FIT_NOTES = {
+    "bound": "the architecture is not known: every figure is an upper bound",
+    "projector-bound": "the projector's type is not known: its part is an upper bound",
+    "projector": "the projector is counted, whenever it is attached; without it more would fit",
+    "mapped": "main memory holds part of the weights at a time: the rest is read from disk again and again",
+    "guard": "main memory is less than spawn_mem_guard asks for: the load is refused unless it is switched off",
+    "smaller-ctx": "the window is smaller than the model was trained for, so that it fits",
+    "quantised": "the cache is quantised, so that it fits",
+    "unknown": "the size of main memory is not known: nothing is refused for it",
+}
+
+
+def fit_note(what: str) -> str:
+    """A remark beside a plan; `what` is a key of the table above."""
+    return _FIT_NOTES[what]
 
 
 # Doors
@@ -506,6 +779,7 @@ _MUST = {
     "strings": "a list of strings",
     "stops": "a string or a list of strings",
     "list": "a list",
+    "sizes": "a list of numbers, the cards' sizes in GiB",
     "object": "an object",
     "model": "a model's name",
     "message": "an object with a role",
@@ -962,6 +1236,55 @@ def doctor_no_vulkan() -> str:
 
 def doctor_vulkan_remedy() -> str:
     return "install the maker's Vulkan driver (Debian and Ubuntu: mesa-vulkan-drivers)"
+
+
+def doctor_gpu_cuda(told: str, capability: str, cuda: str) -> str:
+    parts = [f"compute capability {capability}" if capability else "", f"CUDA up to {cuda}" if cuda else ""]
+    return ", ".join([told, *filter(None, parts)])
+
+
+def doctor_gpu_of_host(told: str) -> str:
+    return f"{told}, out of the machine's own memory"
+
+
+def card_does_not_answer(index: int, why: str) -> str:
+    return f"card {index} does not answer: {why}"
+
+
+def mig_without_slices(name: str) -> str:
+    return f"{name} is in MIG mode and no slice is cut from it"
+
+
+def doctor_probe(probe: str, why: str) -> str:
+    return f"hardware probe {probe}: {why}"
+
+
+_PROBES = {
+    "nvml": "make nvidia-smi work: install the driver's libraries of the running driver's version, restart after an update",
+    "mig": "cut slices (nvidia-smi mig -cgi PROFILE -C) or turn MIG mode off (nvidia-smi -mig 0)",
+    "nvidia-smi": "run nvidia-smi by hand: it shows the driver's error; restart the machine when it hangs",
+    "pci": "look for driver errors in the kernel's log (dmesg) and restart the machine",
+    "sysctl": "run sysctl hw.memsize by hand: it shows the system's error",
+    "memory": "check that /proc and /sys/fs/cgroup are mounted and readable here",
+    "processors": "check that /sys/devices/system/cpu and /sys/fs/cgroup are readable here",
+    "vulkan": "check that the files below /usr/share/vulkan and /etc/vulkan are readable here",
+}
+
+
+def doctor_probe_remedy(probe: str) -> str:
+    return _PROBES.get(probe, "look for driver errors in the kernel's log (dmesg)")
+
+
+def doctor_engine_devices(tag: str, names: Sequence[str]) -> str:
+    return f"engine '{tag}' computes on {_list(names)}"
+
+
+def doctor_engine_on_processor(tag: str) -> str:
+    return f"engine '{tag}' sees no GPU: it computes on the processor"
+
+
+def doctor_engine_on_processor_remedy() -> str:
+    return "install a build for this GPU (CUDA for NVIDIA, ROCm or Vulkan for AMD, Vulkan or SYCL for Intel)"
 
 
 def doctor_engine(kind: str, version: str, provenance: str, active: bool) -> str:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from blazar.application.ports.children import Child, Children, LaunchPlan, Orphan
+from blazar.application.ports.children import Child, Children, LaunchPlan, Measured, Orphan
 from blazar.application.ports.clock import Clock
 from blazar.domain import teaching
 from blazar.domain.errors import SpawnFailed
@@ -42,6 +42,7 @@ class FakeChild(Child):
         self.signals: list[tuple[float, int]] = []
         self.hung_up_first = True  # our connections were closed before the first signal (D31)
         self.polls = 0
+        self.uses = Measured(1_000_000)  # once it is ready; until then a part that grows
         self.closed = 0
         self._clock = clock
         self._exit: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -87,8 +88,10 @@ class FakeChild(Child):
     def last_lines(self, count: int = 5) -> Sequence[str]:
         return self.script.says[-count:]
 
-    def rss(self) -> int:
-        return 1_000_000 if self.alive else 0
+    def memory(self) -> Measured:
+        if not self.alive:
+            return Measured()
+        return _part(self.uses, min(1.0, self.polls / (self.script.ready_after or 100)))
 
     async def aclose(self) -> None:
         assert not self.alive, "buried alive"
@@ -96,8 +99,13 @@ class FakeChild(Child):
         await self.upstream.aclose()
 
 
+def _part(whole: Measured, share: float) -> Measured:
+    devices = tuple((device, int(size * share)) for device, size in whole.devices)
+    return Measured(int(whole.resident * share), int(whole.mapped * share), devices)
+
+
 class FakeChildren(Children):
-    """`scripts` are consumed per key, oldest first; then `script` holds for everybody."""
+    """`scripts` are consumed per key, oldest first; then `script` holds for everybody. `appetites` is what a key's child uses."""
 
     def __init__(self, clock: Clock, script: Script | None = None) -> None:
         self.clock = clock
@@ -108,6 +116,7 @@ class FakeChildren(Children):
         self.left: list[Orphan] = []
         self.reaped: list[Orphan] = []
         self.most_alive = 0
+        self.appetites: dict[str, Measured] = {}
 
     def next(self, key: str, *scripts: Script) -> None:
         """How the next children of `key` behave."""
@@ -134,6 +143,7 @@ class FakeChildren(Children):
         rivals = [child for child in self.spawned if child.plan.key == plan.key and not child.closed]
         assert not [rival for rival in rivals if rival.script.killable], "two children of one key"
         child = FakeChild(plan, 1000 + len(self.spawned), script, self.clock)
+        child.uses = self.appetites.get(plan.key, child.uses)
         self.spawned.append(child)
         self.most_alive = max(self.most_alive, len(self.alive))
         return child

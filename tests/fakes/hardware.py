@@ -1,9 +1,9 @@
 """A machine that is whatever a test says."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from blazar.application.ports.hardware import HardwareCensus
-from blazar.domain.records import Gpu, Machine
+from blazar.application.ports.hardware import DeviceLister, DeviceUse, HardwareCensus, ListedDevice
+from blazar.domain.records import Engine, Gpu, Machine
 
 GIB = 2**30
 
@@ -15,7 +15,8 @@ def a_machine(ram: int = 16 * GIB, available: int | None = None, cores: int = 4,
 
 def a_gpu(ordinal: int = 0, total: int = 24 * GIB, vendor: str = "nvidia", driver: str = "555.42") -> Gpu:
     """A card with all of its memory free."""
-    return Gpu(ordinal, f"card {ordinal}", vendor, total, total, driver)
+    kind = {"nvidia": "cuda", "amd": "rocm", "intel": "vulkan", "apple": "metal"}.get(vendor, "") if driver else ""
+    return Gpu(ordinal, f"card {ordinal}", vendor, total, total, driver, kind)
 
 
 class FakeCensus(HardwareCensus):
@@ -24,7 +25,37 @@ class FakeCensus(HardwareCensus):
     def __init__(self, machine: Machine | None = None) -> None:
         self.machine = machine or a_machine()
         self.readings = 0
+        self.invalidations = 0
 
     def read(self) -> Machine:
         self.readings += 1
         return self.machine
+
+    def invalidate(self) -> None:
+        self.invalidations += 1
+
+
+class FakeDeviceUse(DeviceUse):
+    """Processes hold what `held` says: pid, then device, then bytes."""
+
+    def __init__(self, held: Mapping[int, Mapping[str, int]] | None = None) -> None:
+        self.held = dict(held or {})
+
+    def by_process(self, pids: Collection[int]) -> dict[int, dict[str, int]]:
+        return {pid: dict(self.held[pid]) for pid in pids if pid in self.held}
+
+
+class FakeDeviceLister(DeviceLister):
+    """Every build sees `devices`; None: it does not answer."""
+
+    def __init__(self, devices: Sequence[ListedDevice] | None = ()) -> None:
+        self.devices = devices
+        self.asked: list[str] = []
+        self.invalidations = 0
+
+    def list_devices(self, engine: Engine) -> tuple[ListedDevice, ...] | None:
+        self.asked.append(engine.tag)
+        return None if self.devices is None else tuple(self.devices)
+
+    def invalidate(self) -> None:
+        self.invalidations += 1

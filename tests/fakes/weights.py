@@ -1,11 +1,14 @@
 """Weight files in memory: what is at which path, what was linked, what went missing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from blazar.application.ports.weights import FileFacts, WeightFiles
+from blazar.application.ports.weights import FileFacts, Source, WeightFiles
 from blazar.domain import teaching
 from blazar.domain.errors import BadModelFile, Conflict, NotFound
+from blazar.domain.fit.gguf import shape_from_gguf
+from blazar.domain.fit.shape import ModelShape, Projector, Tensor
 from blazar.domain.kinds import Weights
 from blazar.domain.names import file_stem
 
@@ -28,6 +31,35 @@ def some_facts(*files: str, **changes: Any) -> FileFacts:
     return facts._replace(**changes)
 
 
+def some_shape(blocks: int = 2, width: int = 256, weights: int = 240_128, trained: int = 4096) -> ModelShape:
+    """A small dense model; `weights` bytes, half of them in its blocks."""
+    each = weights // (2 * blocks)
+    rest = weights - each * blocks
+    rows = [Tensor("token_embd.weight", (width, max(1, rest // (2 * width))), "F16", rest)]
+    rows += [
+        Tensor(f"blk.{number}.ffn_up.weight", (width, max(1, each // (2 * width))), "F16", each)
+        for number in range(blocks)
+    ]
+    metadata = {
+        "general.architecture": "llama",
+        "llama.context_length": trained,
+        "llama.embedding_length": width,
+        "llama.block_count": blocks,
+        "llama.feed_forward_length": 4 * width,
+        "llama.attention.head_count": 4,
+        "llama.attention.head_count_kv": 4,
+        "llama.vocab_size": max(1, rest // (2 * width)),
+    }
+    return shape_from_gguf(metadata, rows)
+
+
+def heavy_shape(weights: int, trained: int = 512) -> ModelShape:
+    """A model that costs nearly nothing but its weights: little to compute with, a small cache."""
+    small = some_shape()
+    rows = [Tensor(f"blk.{block.number}.ffn_up.weight", (64, 256), "F16", weights // 2) for block in small.blocks]
+    return replace(small, tensors=(small.tensors[0], *rows), trained_ctx=trained)
+
+
 class MemoryWeightFiles(WeightFiles):
     """`content` maps a file to an identity: two paths with one identity are links of one file."""
 
@@ -37,6 +69,8 @@ class MemoryWeightFiles(WeightFiles):
         self.folder = folder
         self.broken: dict[str, str] = {}
         self.pairs: dict[str, Any] = {"general.architecture": "llama"}
+        self.shapes: dict[str, ModelShape] = {}
+        self.projectors: dict[str, Projector] = {}
         self.content = {file: file for facts in models.values() for file in facts.files}
 
     def inspect(self, path: str) -> FileFacts:
@@ -51,6 +85,25 @@ class MemoryWeightFiles(WeightFiles):
         if path not in self.content:
             raise NotFound(teaching.no_such_file(path))
         return dict(self.pairs)
+
+    def shape(self, files: tuple[str, ...]) -> ModelShape:
+        if gone := self.missing(files):
+            raise NotFound(teaching.no_such_file(gone))
+        if files[0] in self.broken:
+            raise BadModelFile(files[0], self.broken[files[0]])
+        return self.shapes.get(files[0]) or some_shape()
+
+    def projector(self, files: tuple[str, ...]) -> Projector | None:
+        return self.projectors.get(files[0])
+
+    def shape_elsewhere(self, sources: Sequence[Source]) -> ModelShape:
+        for source in sources:
+            source.read(24)
+        return self.shapes.get(sources[0].name) or some_shape()
+
+    def projector_elsewhere(self, source: Source) -> Projector:
+        source.read(24)
+        return self.projectors.get(source.name) or Projector("clip", source.size, 0)
 
     def link(self, name: str, files: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
         if gone := self.missing(files):

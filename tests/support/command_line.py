@@ -4,7 +4,7 @@ import argparse
 import io
 import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -229,6 +229,7 @@ class FakeRoot:
         self.note: Note | None = None
         self.serving: Callable[[argparse.Namespace], int] = lambda _: 0
         self.found: dict[str, Any] = {"sections": []}
+        self.fitting: Callable[[Mapping[str, Any]], dict[str, Any]] = dict
         self.remarked: dict[str, list[dict[str, Any]]] = {}
         self.checked: list[str | None] = []
         self.unstartable: BlazarError | None = None
@@ -242,6 +243,9 @@ class FakeRoot:
 
     def serve(self, args: argparse.Namespace) -> int:
         return self.serving(args)
+
+    def fit(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        return self.fitting(question)
 
     def diagnose(self) -> dict[str, Any]:
         return self.found

@@ -2,15 +2,18 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from blazar.application.config.model import Config, Override
 from blazar.application.ports.drivers import Driver, FlagProbe
 from blazar.application.supervise.launch_plan import LaunchPlanner
 from blazar.application.supervise.leasing import Ask
+from blazar.application.supervise.sizing import Sizing
 from blazar.application.supervise.supervisor import Supervisor
 from blazar.application.supervise.surroundings import Limits
 from blazar.domain.argv import Flag, always, switch
+from blazar.domain.fit.shape import ModelShape
 from blazar.domain.kinds import EngineKind
 from blazar.domain.records import Model
 from tests.fakes.catalog import MemoryModelCatalog, a_model
@@ -19,7 +22,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.engines import MemoryEngineCatalog, an_engine
 from tests.fakes.hardware import FakeCensus
 from tests.fakes.telemetry import MemoryEvents, MemoryMeter
-from tests.fakes.weights import MemoryWeightFiles, some_facts
+from tests.fakes.weights import MemoryWeightFiles, some_facts, some_shape
 
 
 class PlainDriver(Driver):
@@ -61,7 +64,26 @@ def a_config(settings: dict[str, dict[str, Any]]) -> Config:
     return Config.model_validate({**everywhere, "model_overrides": overrides})
 
 
-def a_planner(census: FakeCensus, settings: dict[str, dict[str, Any]], **changes: Any) -> LaunchPlanner:
+class AnyWeightFiles(MemoryWeightFiles):
+    """Every path holds the same small model, trained for so many tokens."""
+
+    def __init__(self, trained: int = 8192) -> None:
+        super().__init__({})
+        self.every = replace(some_shape(), trained_ctx=trained)
+
+    def missing(self, files: tuple[str, ...]) -> str | None:
+        return None
+
+    def shape(self, files: tuple[str, ...]) -> ModelShape:
+        return self.every
+
+
+def a_planner(
+    census: FakeCensus,
+    settings: dict[str, dict[str, Any]],
+    files: MemoryWeightFiles | None = None,
+    **changes: Any,
+) -> LaunchPlanner:
     """A planner with one active llama.cpp build, on the configuration that `settings` make."""
     parts: dict[str, Any] = {
         "engines": MemoryEngineCatalog([an_engine()]),
@@ -69,6 +91,7 @@ def a_planner(census: FakeCensus, settings: dict[str, dict[str, Any]], **changes
         "probe": KnowsAll(),
         "hardware": census,
         "settings_for": a_config(settings).settings_for,
+        "sizing": Sizing(files or AnyWeightFiles(), census),
     }
     return LaunchPlanner(**{**parts, **changes})
 
@@ -79,7 +102,10 @@ async def at_once(work: Callable[[], Any]) -> Any:
 
 
 class World:
-    """Everything around one supervisor. Use inside `run`, which ends it and looks for leftovers."""
+    """Everything around one supervisor. Use inside `run`, which ends it and looks for leftovers.
+
+    Its models have one slot each where a test says nothing else: most are about turns, not about what the planner chooses.
+    """
 
     def __init__(self, models: Iterable[Model] = (), limits: Limits | None = None, **settings: dict[str, Any]) -> None:
         self.clock = FakeClock()
@@ -89,7 +115,10 @@ class World:
         self.files = MemoryWeightFiles({row.files[0]: some_facts(*row.files) for row in rows})
         self.census = FakeCensus()
         self.meter, self.events = MemoryMeter(), MemoryEvents()
-        self.planner = a_planner(self.census, settings)
+        self.files.shapes = {row.files[0]: replace(some_shape(), trained_ctx=row.ctx_train) for row in rows}
+        for row in rows:
+            settings.setdefault(row.name, {}).setdefault("slots", 1)
+        self.planner = a_planner(self.census, settings, self.files)
         self.supervisor = Supervisor(
             catalog=self.catalog,
             files=self.files,

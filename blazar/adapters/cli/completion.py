@@ -27,7 +27,7 @@ class Node(NamedTuple):
 
 
 MODEL_NAMES = "blazar list --quiet 2>/dev/null"
-_MODEL_METAVARS = ("MODEL", "SRC")
+_MODEL_METAVARS = ("MODEL", "SRC", "TARGET")
 
 
 def nodes(parser: argparse.ArgumentParser | None = None, path: str = "", text: str = "") -> Iterator[Node]:

@@ -20,6 +20,8 @@ ENVIRONMENT = (
     ("BLAZAR_HOST", "the daemon to talk to, as --host"),
     ("BLAZAR_API_KEY", "the key sent to it (default: [[keys]] of config.toml)"),
     ("BLAZAR_ENGINE_PATH", "a llama-server of your own, used by the daemon"),
+    ("HF_TOKEN", "token for private and gated repositories (fit hf:…)"),
+    ("HF_ENDPOINT", "another hub than https://huggingface.co (fit hf:…)"),
     ("BLAZAR_DEBUG", "show tracebacks"),
     ("NO_COLOR", "no colours"),
     ("XDG_CONFIG_HOME", "holds blazar/config.toml (default: ~/.config)"),
@@ -64,6 +66,22 @@ examples:
   blazar config get model_overrides.NAME.ctx    what one model has instead
   blazar config get engine_env.NAME        one variable for engines; its value is hidden
   blazar config get keys --json            tables as JSON, secrets hidden
+"""
+
+
+FIT_EXAMPLES = """\
+examples:
+  blazar fit smollm2-135m                    a model of the catalog
+  blazar fit ~/big-00001-of-00003.gguf       a file, or a set of shards
+  blazar fit hf:ggml-org/Qwen3-8B-GGUF       every quantisation of a repository
+  blazar fit hf:ggml-org/Qwen3-8B-GGUF:Q8_0 --ctx 32768 --slots 2
+  blazar fit ollama:qwen3:8b --kv q8_0       a tag, with a smaller cache
+  blazar fit hf:ggml-org/Qwen3-8B-GGUF --gpu 24,24 --ram 64
+
+  exit code 1: it fits in no way
+
+  HF_TOKEN (or BLAZAR_REGISTRY_TOKEN, which wins) opens private and gated
+  repositories, HF_ENDPOINT (or BLAZAR_REGISTRY_BASE) names another hub.
 """
 
 
@@ -199,6 +217,7 @@ def build_parser(only: Collection[str] = ()) -> argparse.ArgumentParser:
     _add_run(verbs)
     _add_models(verbs)
     _add_children(verbs)
+    _add_fit(verbs)
     _add_engines(verbs.group("engine", "list, install, choose and remove engine builds", "list|install|use|rm"))
     _add_config(
         verbs.group("config", "read the configuration", "get|list|defaults|path|validate", more=CONFIG_EXAMPLES)
@@ -262,6 +281,14 @@ def _positive(text: str) -> int:
 
 
 _positive.__name__ = "number"
+
+
+def _sizes(text: str) -> tuple[float, ...]:
+    """Sizes of cards; `0` and `none` are a machine without."""
+    return () if text in ("0", "none") else tuple(float(part) for part in text.split(","))
+
+
+_sizes.__name__ = "list of sizes"
 
 
 def _add_daemon(verbs: _Family) -> None:
@@ -344,6 +371,27 @@ def _add_children(verbs: _Family) -> None:
     evict.add_argument("-f", "--force", action="store_true", help="do not wait for requests in flight")
     explain = verbs.add("explain", "say how a model would be served: engine and why, command line, fit; loads nothing")
     explain.add_argument("model", metavar="MODEL")
+
+
+def _add_fit(verbs: _Family) -> None:
+    fit = verbs.add(
+        "fit",
+        "say what a model would take and whether it fits, on this machine or an imagined one; loads nothing",
+        more=FIT_EXAMPLES,
+    )
+    fit.add_argument(
+        "model",
+        metavar="TARGET",
+        help="a model of the catalog, a file or folder, hf:owner/repo[:QUANT] or ollama:name[:tag] "
+        "(of which only headers are read)",
+    )
+    fit.add_argument("--ctx", type=_positive, default=0, metavar="N", help="window of one request in tokens")
+    fit.add_argument("--slots", type=_positive, default=0, metavar="N", help="requests at the same time")
+    fit.add_argument("--kv", default="", metavar="TYPE[,TYPE]", help="cache type, or one for keys and one for values")
+    fit.add_argument(
+        "--gpu", type=_sizes, metavar="GiB,…", help="imagine empty cards of these sizes: 24,24; 0 for none"
+    )
+    fit.add_argument("--ram", type=float, metavar="GiB", help="imagine this much main memory")
 
 
 def _add_engines(verbs: _Family) -> None:

@@ -125,6 +125,9 @@ def is_terminal(stream: TextIO | None) -> bool:
         return False
 
 
+_BAR = {"weights": "34", "kv": "36", "compute": "33", "other": "35", "in use": "31"}
+
+
 class Style:
     """Escape sequences, or nothing where colour is unwanted."""
 
@@ -140,6 +143,10 @@ class Style:
 
     def dim(self, text: str) -> str:
         return self._paint("2", text)
+
+    def stretch(self, part: str, text: str) -> str:
+        """A part of a bar in its colour; what nobody claims is dim."""
+        return self._paint(_BAR.get(part, "2"), text)
 
     def verdict(self, status: str) -> str:
         """`ok`, `warn` and `fail` in green, yellow and red."""

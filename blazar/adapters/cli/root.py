@@ -133,6 +133,10 @@ class Root(Protocol):
     @property
     def settings(self) -> Settings: ...
 
+    def fit(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """The body of POST /api/fit answered here, without a daemon."""
+        ...
+
     def diagnose(self) -> dict[str, Any]:
         """What `doctor` finds without a daemon."""
         ...

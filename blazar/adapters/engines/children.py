@@ -12,17 +12,20 @@ import socket
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from blazar.adapters.engines import tether
 from blazar.adapters.engines.environment import engine_env
 from blazar.adapters.engines.exits import when_ended
+from blazar.adapters.engines.measuring import ChildMemory
 from blazar.adapters.engines.runfiles import PidRecord, RunFiles, pid_records
 from blazar.adapters.engines.spec import EngineSpec
-from blazar.adapters.engines.usage import bytes_read, resident_bytes
-from blazar.application.ports.children import Child, Children, LaunchPlan, Orphan
+from blazar.adapters.engines.usage import bytes_read
+from blazar.application.ports.children import Child, Children, LaunchPlan, Measured, Orphan
 from blazar.application.ports.clock import Clock, Timer
 from blazar.application.ports.entropy import Entropy
+from blazar.application.ports.hardware import DeviceUse
 from blazar.application.ports.processes import Processes
 from blazar.application.ports.upstream import ChildCall, Upstream
 from blazar.domain import teaching
@@ -80,6 +83,8 @@ class SubprocessChild(Child):
         self.argv = (*self.plan.words, *self._endpoint())
         self._process = process = self._owner.start(self.argv, self.plan, self._spec, self._files)
         self.pid = process.pid
+        heard = self._spec.memory_log() if self._spec.memory_log else None
+        self._memory = ChildMemory(self.pid, self._files, heard, self._owner.use)
         try:
             self._files.write_pid(
                 PidRecord(self.pid, self._owner.processes.start_time(self.pid), self.plan.tag, self.plan.key)
@@ -136,7 +141,9 @@ class SubprocessChild(Child):
             return False
         if models.status != 200 or not _serves(models.body, self.plan.model):
             return False
-        self._served = True
+        if not self._served:
+            self._served = True
+            self._memory.ask_drivers()
         return True
 
     def progress(self) -> int:
@@ -146,16 +153,20 @@ class SubprocessChild(Child):
     def last_lines(self, count: int = 5) -> Sequence[str]:
         return self._files.last_lines(count)
 
-    def rss(self) -> int:
-        return 0 if self._ended.done() else resident_bytes(self.pid)
+    def memory(self) -> Measured:
+        if self._ended.done():
+            return Measured()
+        return self._memory.now()
 
     def _trim(self) -> None:
         self._cut += self._files.trim_log()
+        self._memory.ask_drivers()
         self._trimmer = self._owner.clock.call_later(LOG_CHECK_SECS, self._trim)
 
     async def aclose(self) -> None:
         self._trimmer.cancel()
         await self.upstream.aclose()
+        await self._memory.aclose()
         while self._closing:
             await self._closing.pop()
         if self._ended.done():
@@ -169,32 +180,27 @@ def _serves(body: bytes, alias: str) -> bool:
         return False
 
 
+@dataclass(eq=False)
 class SubprocessChildren(Children):
-    """Children as processes of this one, with their files in `run_dir`."""
+    """Children as processes of this one, with their files in `run_dir`. `use` tells what they hold on accelerators."""
 
-    def __init__(
-        self,
-        run_dir: Path,
-        clock: Clock,
-        entropy: Entropy,
-        connect: Connect,
-        specs: Mapping[EngineKind, EngineSpec],
-        *,
-        processes: Processes,
-    ) -> None:
-        self.run_dir, self.clock, self.entropy, self.connect = run_dir, clock, entropy, connect
-        self.processes = processes
-        self._specs = specs
-        self._live: set[SubprocessChild] = set()
-        self._pipe: tuple[int, int] | None = None
-        self._jobs: list[int] = []
+    run_dir: Path
+    clock: Clock
+    entropy: Entropy
+    connect: Connect
+    specs: Mapping[EngineKind, EngineSpec]
+    processes: Processes
+    use: DeviceUse | None = None
+    _live: set[SubprocessChild] = field(default_factory=set, init=False)
+    _pipe: tuple[int, int] | None = field(default=None, init=False)
+    _jobs: list[int] = field(default_factory=list, init=False)
 
     async def spawn(self, plan: LaunchPlan) -> Child:
         program = plan.words[0]
         if shutil.which(program) is None:
             raise SpawnFailed(teaching.spawn_failed(plan.model, teaching.no_program(program)))
         try:
-            child = SubprocessChild(self, plan, self._specs[plan.kind])
+            child = SubprocessChild(self, plan, self.specs[plan.kind])
         except OSError as error:
             raise SpawnFailed(teaching.spawn_failed(plan.model, error.strerror or str(error))) from error
         self._live.add(child)

@@ -92,6 +92,15 @@ class RunFiles:
         except OSError:
             return ""
 
+    def head(self, start: int, most: int) -> str:
+        """At most that many bytes of the log from `start` on, as text of one character a byte."""
+        try:
+            with self.log.open("rb") as file:
+                file.seek(start)
+                return file.read(most).decode("latin-1")
+        except OSError:
+            return ""
+
     def last_lines(self, count: int) -> list[str]:
         """The newest lines that say something, oldest first, each cut to a length that fits an error message."""
         return last_lines(self.tail(), count)

@@ -1,9 +1,21 @@
 """What an engine kind is: a record. Its oddities are fields with a reason, not branches in the code that runs it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
+from blazar.application.ports.children import Buffer
 from blazar.domain.argv import Flag
 from blazar.domain.kinds import EngineKind
+
+
+class MemoryLog(Protocol):
+    """Hears a log in pieces and knows what was allocated."""
+
+    @property
+    def buffers(self) -> tuple[Buffer, ...]: ...
+
+    def feed(self, text: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +27,8 @@ class EngineSpec:
     `server` is the program's file name inside an archive. `health` answers 200 once the model is loaded, `models` lists the
     served alias. The endpoint flags are spelled here because only the process adapter knows port and key file.
     `port_taken` is what it prints when its port is in use; `scrubbed` are prefixes of inherited variables that would
-    change its settings behind our back (D30); `reserved` are flags that a person may not add.
+    change its settings behind our back (D30); `reserved` are flags that a person may not add. `memory_log` makes the reader
+    of what its log says about memory, where it says anything.
     """
 
     kind: EngineKind
@@ -31,3 +44,4 @@ class EngineSpec:
     scrubbed: tuple[str, ...] = ()
     reserved: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
+    memory_log: Callable[[], MemoryLog] | None = None

@@ -3,11 +3,21 @@
 The child must be ours and unreaped, for a pid alone names nobody else.
 """
 
-import os
+import re
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 _PROC = Path("/proc")
+_KIB = 1024
+_STATUS = re.compile(r"^(VmRSS|RssFile):\s+(\d+) kB$", re.MULTILINE)
+
+
+class Occupied(NamedTuple):
+    """Main memory; bytes. `mapped` is the part of `resident` that files back: weights that are mapped and not copied."""
+
+    resident: int
+    mapped: int
 
 
 def has_proc() -> bool:
@@ -25,15 +35,16 @@ def bytes_read(pid: int) -> int:
     return int(counters.get("rchar", 0)) + int(counters.get("read_bytes", 0))
 
 
-def resident_bytes(pid: int) -> int:
-    """Memory that it occupies now; 0 where unknown."""
+def occupied(pid: int) -> Occupied:
+    """Memory that it occupies now; 0 where unknown. PSS would part what is shared, at the price of a walk over every page."""
     if not has_proc():
-        return _resident_elsewhere(pid)
+        return Occupied(_resident_elsewhere(pid), 0)
     try:
-        pages = (_PROC / str(pid) / "statm").read_text(encoding="ascii").split()[1]
-    except (OSError, IndexError):
-        return 0
-    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+        status = (_PROC / str(pid) / "status").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return Occupied(0, 0)
+    found = {name: int(kib) * _KIB for name, kib in _STATUS.findall(status)}
+    return Occupied(found.get("VmRSS", 0), found.get("RssFile", 0))
 
 
 def _resident_elsewhere(pid: int) -> int:

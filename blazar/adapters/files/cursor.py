@@ -28,8 +28,9 @@ class Bytes(Protocol):
 class Cursor:
     """A position in one file of known size; every move that would leave the file raises `BadModelFile`."""
 
-    def __init__(self, file: Bytes, size: int, path: str) -> None:
+    def __init__(self, file: Bytes, size: int, path: str, chunk: int = CHUNK) -> None:
         self.path = path
+        self._chunk = chunk
         self._file, self._size = file, size
         self._buffer, self._at = b"", 0
         self._base = 0  # where in the file the buffer begins
@@ -124,7 +125,7 @@ class Cursor:
             raise self.bad(f"it ends {count - self.remaining} bytes early")
         parts = [self._buffer[self._at :]]
         self._base, self._at = self.position, 0
-        wanted = min(max(count, CHUNK), self._size - self._base) - held
+        wanted = min(max(count, self._chunk), self._size - self._base) - held
         while wanted > 0 and (part := self._file.read(wanted)):
             parts.append(part)
             wanted -= len(part)

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from blazar.adapters.files.cursor import Bytes, Cursor
+from blazar.adapters.files.cursor import CHUNK, Bytes, Cursor
 from blazar.adapters.files.ggml_types import GGML_TYPES
 from blazar.adapters.files.gguf_sanity import check_metadata, what_it_is
 from blazar.domain import teaching
@@ -111,9 +111,9 @@ def _reason(error: OSError | ValueError) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
-def parse(file: Bytes, size: int, path: str) -> Header:
-    """Read one header from `file`, which is unbuffered and holds `size` bytes."""
-    cursor = Cursor(file, size, path)
+def parse(file: Bytes, size: int, path: str, *, chunk: int = CHUNK) -> Header:
+    """Read one header from `file`, which is unbuffered and holds `size` bytes, `chunk` or more of them at a time."""
+    cursor = Cursor(file, size, path, chunk)
     version = _preamble(cursor)
     tensor_count = _count(cursor, "tensors", MOST_TENSORS, _MIN_TENSOR)
     pair_count = _count(cursor, "key-value pairs", MOST_PAIRS, _MIN_PAIR)

@@ -5,18 +5,29 @@ Where hardlinks are impossible the file is referred to where it lies (D36), and 
 
 import errno
 import os
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blazar.adapters.files.gguf import Header, read_header
 from blazar.adapters.files.gguf_facts import fingerprint, quant_name, vet_model
-from blazar.adapters.files.shards import SUFFIX, files_of, shard_name
-from blazar.application.ports.weights import FileFacts, WeightFiles
+from blazar.adapters.files.gguf_shape import (
+    projector_of_file,
+    projector_of_source,
+    shape_of_files,
+    shape_of_sources,
+)
+from blazar.adapters.files.shards import files_of
+from blazar.application.ports.weights import FileFacts, Source, WeightFiles
 from blazar.domain import teaching
 from blazar.domain.errors import BadModelFile, Conflict, NotFound, StoreTrouble
 from blazar.domain.kinds import Weights
 from blazar.domain.names import file_stem
+from blazar.domain.weight_names import SUFFIX, is_projector, projector_rank, shard_name
+
+if TYPE_CHECKING:
+    from blazar.domain.fit.shape import ModelShape, Projector
 
 # The first four are D36; the last two are how file systems without any hardlinks answer through FUSE.
 _NO_LINK = {errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS}
@@ -42,6 +53,27 @@ class DiskWeightFiles(WeightFiles):
 
     def metadata(self, path: str) -> dict[str, Any]:
         return dict(read_header(path).metadata)
+
+    def shape(self, files: tuple[str, ...]) -> "ModelShape":
+        return shape_of_files(files)
+
+    def shape_elsewhere(self, sources: Sequence[Source]) -> "ModelShape":
+        return shape_of_sources(sources)
+
+    def projector(self, files: tuple[str, ...]) -> "Projector | None":
+        folder = Path(files[0]).parent
+        if folder == self.folder:
+            return None  # every model's links lie there: nothing says whose encoder a file is
+        try:
+            found = [one.name for one in folder.iterdir() if is_projector(one.name)]
+        except OSError:
+            return None
+        if not found:
+            return None
+        return projector_of_file(str(folder / min(found, key=projector_rank)))
+
+    def projector_elsewhere(self, source: Source) -> "Projector":
+        return projector_of_source(source)
 
     def link(self, name: str, files: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
         targets = self._targets(name, files)

@@ -3,34 +3,11 @@
 Engines find the siblings of a shard by name, so the names are taken at their word and every one of them must be there.
 """
 
-import re
 from pathlib import Path
-from typing import NamedTuple
 
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
-
-SUFFIX = ".gguf"
-_SHARD = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<total>\d{5})\.gguf")
-
-
-class Shard(NamedTuple):
-    """What a file name says about its place in a set."""
-
-    stem: str
-    number: int
-    total: int
-
-
-def shard_of(file_name: str) -> Shard | None:
-    """None for a file that stands alone."""
-    match = _SHARD.fullmatch(file_name)
-    return Shard(match["stem"], int(match["number"]), int(match["total"])) if match else None
-
-
-def shard_name(stem: str, number: int, total: int) -> str:
-    """The file name of one shard."""
-    return f"{stem}-{number:05d}-of-{total:05d}{SUFFIX}"
+from blazar.domain.weight_names import SUFFIX, is_projector, shard_name, shard_of
 
 
 def files_of(path: Path) -> tuple[Path, ...]:
@@ -51,9 +28,7 @@ def files_of(path: Path) -> tuple[Path, ...]:
 
 def _model_in(folder: Path) -> Path:
     """The first file of the only model in `folder`; vision projectors lie beside models and are none."""
-    files = sorted(
-        one for one in folder.iterdir() if one.name.endswith(SUFFIX) and not one.name.lower().startswith("mmproj")
-    )
+    files = sorted(one for one in folder.iterdir() if one.name.endswith(SUFFIX) and not is_projector(one.name))
     if not files:
         raise Malformed(teaching.no_model_in_folder(str(folder)), "path")
     models = {(shard.stem, shard.total) if (shard := shard_of(one.name)) else one.name: one for one in reversed(files)}

@@ -5,6 +5,7 @@ counted without its inactive file pages: the kernel drops those first, and a wei
 otherwise look like memory in use (memory.stat, Documentation/admin-guide/cgroup-v2.rst).
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,22 +34,34 @@ def limited(ram: Ram, root: Path) -> Ram:
     """The machine's memory bounded by every group around this process; `root` stands for `/`."""
     total, available = ram
     for folder in folders(root, "memory"):
-        limit = number(folder / "memory.max") or number(folder / "memory.limit_in_bytes")
-        if not limit or limit >= _V1_UNLIMITED:
+        stat = _stat(folder)
+        limit = _limit(folder, stat)
+        if limit is None:
             continue
         used = number(folder / "memory.current") or number(folder / "memory.usage_in_bytes") or 0
-        working = max(0, used - _inactive_file(folder))
+        # Version 2 counts the whole subtree as `inactive_file`, version 1 as `total_inactive_file`.
+        working = max(0, used - stat.get("total_inactive_file", stat.get("inactive_file", 0)))
         total = min(total, limit)
         available = min(available, max(0, limit - working))
     return Ram(total, available)
 
 
-def _inactive_file(folder: Path) -> int:
-    """Version 2 counts the whole subtree as `inactive_file`, version 1 as `total_inactive_file`."""
+def _limit(folder: Path, stat: Mapping[str, int]) -> int | None:
+    """The tightest that holds here. Above `memory.high` the kernel stalls a process rather than kill it: no more usable.
+
+    A version 1 container that cannot see the groups above it still finds their limit in `hierarchical_memory_limit`
+    (Documentation/admin-guide/cgroup-v1/memory.rst, 5.2).
+    """
+    told = [number(folder / name) for name in ("memory.max", "memory.high", "memory.limit_in_bytes")]
+    limits = [limit for limit in (*told, stat.get("hierarchical_memory_limit")) if limit and 0 < limit < _V1_UNLIMITED]
+    return min(limits, default=None)
+
+
+def _stat(folder: Path) -> dict[str, int]:
+    """The rows of memory.stat that are a name and a number."""
     try:
         text = (folder / "memory.stat").read_text()
     except OSError:
-        return 0
-    rows = dict(line.split(maxsplit=1) for line in text.splitlines() if " " in line)
-    word = rows.get("total_inactive_file", rows.get("inactive_file", "0"))
-    return int(word) if word.isdigit() else 0
+        return {}
+    rows = (line.split() for line in text.splitlines())
+    return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[1].isdigit()}

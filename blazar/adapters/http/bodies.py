@@ -18,11 +18,17 @@ _MUST: Final = {
     "string_type": "string",
     "bool_type": "boolean",
     "int_type": "integer",
+    "float_type": "number",
     "list_type": "list",
     "dict_type": "object",
 }
 # Fields that say the same on every route, whatever is wrong with them.
-_ALWAYS: Final = dict.fromkeys(("model", "name", "source", "destination"), "model") | {"keep_alive": "duration"}
+_ALWAYS: Final = dict.fromkeys(("model", "name", "source", "destination"), "model") | {
+    "target": "model",
+    "keep_alive": "duration",
+    "gpu": "sizes",
+    "ram": "number",
+}
 
 
 async def read_object() -> dict[str, Any]:

@@ -28,6 +28,7 @@ STATUS: Final[dict[type[BaseException], int]] = {
     errors.SpawnFailed: 502,
     errors.ChildDied: 502,
     errors.ChildSilent: 504,
+    errors.RegistryTrouble: 502,
 }
 
 _OLLAMA_NAMES: Final = frozenset(

@@ -82,6 +82,9 @@ ROUTES: Final = (
     Route("POST", "/api/load", "children.load", Gate.MANAGE, "Load a model now"),
     Route("POST", "/api/evict", "children.evict", Gate.MANAGE, "Unload a model"),
     Route("GET", "/api/explain", "reports.explain", Gate.MANAGE, "How a model would be run"),
+    Route(
+        "POST", "/api/fit", "fit.preview", Gate.MANAGE, "What a model would take, and whether it fits; loads nothing"
+    ),
     Route("GET", "/api/engines", "reports.engines", Gate.MANAGE, "List installed engine builds"),
     Route("GET", "/api/doctor", "reports.doctor", Gate.MANAGE, "Check this installation"),
 )

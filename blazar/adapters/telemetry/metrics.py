@@ -185,6 +185,8 @@ _GAUGES: tuple[tuple[str, str, Callable[[InstanceView], float]], ...] = (
     ("blazar_child_waiting", "Requests that wait for a child's slot.", lambda view: view.waiting),
     ("blazar_child_slots", "Requests a child can work on at once.", lambda view: view.slots),
     ("blazar_child_resident_bytes", "Memory of a child that is in RAM.", lambda view: view.rss),
+    ("blazar_child_planned_bytes", "Memory that a child was planned with.", lambda view: view.planned),
+    ("blazar_child_measured_bytes", "Memory that a child uses, accelerators included.", lambda view: view.measured),
 )
 
 _STATES = tuple(state.value for state in State if state not in GONE)

@@ -4,14 +4,15 @@ A part that cannot be asked is a row that says so, never the end of the report. 
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from blazar.application.ports.catalog import ModelCatalog
 from blazar.application.ports.disk import DiskSpace
 from blazar.application.ports.engines import EngineCatalog
-from blazar.application.ports.hardware import HardwareCensus
+from blazar.application.ports.hardware import DeviceLister, HardwareCensus, ListedDevice
 from blazar.application.ports.weights import WeightFiles
 from blazar.application.supervise.views import InstanceView, Supervising
 from blazar.domain import teaching
@@ -27,6 +28,11 @@ LOW_MEMORY: Final = 2**30
 """Available bytes below which hardly any model can be loaded (half its size plus 512 MiB)."""
 LOW_DISK: Final = 2 * 2**30
 """Free bytes below which an engine archive or a log may not fit any more."""
+
+OF_THE_SYSTEM: Final = frozenset({"memory", "processors"})
+"""Probes that have nothing to do with accelerators."""
+OWN_BACKEND: Final = frozenset({"nvidia", "apple"})
+"""Makers whose cards engines use through CUDA or Metal; for the others Vulkan is the way."""
 
 
 class Row(NamedTuple):
@@ -65,15 +71,17 @@ class Diagnose:
     weights: WeightFiles
     disk: DiskSpace
     supervising: Supervising | None = None
+    lister: DeviceLister | None = None
 
     async def __call__(self) -> dict[str, Any]:
         """`{"sections": [{"name", "rows": [{"check", "status", "detail", "remedy"}]}]}`."""
         # Drivers and network file systems may take their time: off the loop. Catalogs are a fraction of a millisecond.
         machine = await asyncio.to_thread(self.hardware.read)
         disk = await asyncio.to_thread(self._disk)
+        seen = await asyncio.to_thread(self._seen_by_engine, machine)
         sections: dict[str, Callable[[], Iterator[Row]]] = {
             "SYSTEM": lambda: self._system(machine, disk),
-            "GPU": lambda: _gpu_rows(machine),
+            "GPU": lambda: chain(_gpu_rows(machine), seen),
             "ENGINES": self._engines,
             "MODELS": self._models,
             "CHANNELS": _channels,
@@ -89,11 +97,24 @@ class Diagnose:
     def _system(self, machine: Machine, disk: Row) -> Iterator[Row]:
         low = machine.ram_available < LOW_MEMORY
         told = teaching.doctor_memory(machine.ram_available, machine.ram_total)
-        yield Row("memory", WARN if low else OK, told, teaching.doctor_memory_low() if low else "")
+        if machine.ram_total:
+            yield Row("memory", WARN if low else OK, told, teaching.doctor_memory_low() if low else "")
         yield Row("processor", OK, teaching.doctor_cores(machine.cores))
+        yield from _probe_rows(machine, OF_THE_SYSTEM)
         yield disk
         about = self.installation
         yield from config_rows("configuration", about.config_file, about.problems, found=about.config_found)
+
+    def _seen_by_engine(self, machine: Machine) -> list[Row]:
+        """What the active builds would compute on: asked only where there is a GPU to be seen."""
+        if self.lister is None or not any(gpu.driver for gpu in machine.gpus):
+            return []
+        try:
+            active = [engine for engine in self.engines.list_engines() if engine.active]
+        except BlazarError:
+            return []  # the section of the engines tells it
+        listed = [(engine.tag, self.lister.list_devices(engine)) for engine in active]
+        return [_seen_row(tag, devices) for tag, devices in listed if devices is not None]
 
     def _disk(self) -> Row:
         path = self.installation.data
@@ -180,28 +201,49 @@ def _channels() -> Iterator[Row]:
 
 
 def _gpu_rows(machine: Machine) -> Iterator[Row]:
-    if not machine.gpus:
+    probes = list(_probe_rows(machine))
+    if not machine.gpus and not probes:
         yield Row("gpu", OK, teaching.doctor_no_gpu())
     for gpu in machine.gpus:
-        yield _gpu_row(gpu)
+        yield _gpu_row(gpu, machine)
+    yield from probes
     if machine.vulkan:
         yield Row("vulkan", OK, teaching.doctor_vulkan(machine.vulkan))
-    elif any(gpu.driver and gpu.vendor != "nvidia" for gpu in machine.gpus):
-        # NVIDIA's cards have CUDA builds; for the others Vulkan is the way.
+    elif any(gpu.driver and gpu.vendor not in OWN_BACKEND for gpu in machine.gpus):
         yield Row("vulkan", WARN, teaching.doctor_no_vulkan(), teaching.doctor_vulkan_remedy())
 
 
-def _gpu_row(gpu: Gpu) -> Row:
+def _probe_rows(machine: Machine, only: frozenset[str] | None = None) -> Iterator[Row]:
+    """Probes that gave no answer: those named, or those that are about accelerators."""
+    for trouble in machine.troubles:
+        if trouble.probe in only if only is not None else trouble.probe not in OF_THE_SYSTEM:
+            told = teaching.doctor_probe(trouble.probe, trouble.why)
+            yield Row(f"probe {trouble.probe}", WARN, told, teaching.doctor_probe_remedy(trouble.probe))
+
+
+def _gpu_row(gpu: Gpu, machine: Machine) -> Row:
     check = f"gpu {gpu.ordinal}"
     if not gpu.driver:
         remedy = teaching.doctor_driver_remedy(gpu.vendor)
         return Row(check, WARN, teaching.doctor_gpu_without_driver(gpu.name), remedy)
     if gpu.total:
-        return Row(check, OK, teaching.doctor_gpu(gpu.name, gpu.free, gpu.total, gpu.driver))
+        told = teaching.doctor_gpu(gpu.name, gpu.free, gpu.total, gpu.driver)
+        if gpu.shared:
+            told = teaching.doctor_gpu_of_host(told)
+        cuda = machine.cuda_version if gpu.vendor == "nvidia" else ""
+        return Row(check, OK, teaching.doctor_gpu_cuda(told, gpu.compute_capability, cuda))
     if gpu.vendor == "nvidia" and gpu.driver == "nvidia":
         # The bus names the kernel module; the driver's own report would have named its version.
         return Row(check, WARN, teaching.doctor_gpu_silent(gpu.name), teaching.doctor_nvidia_library_remedy())
     return Row(check, OK, teaching.doctor_gpu_shared(gpu.name, gpu.driver))
+
+
+def _seen_row(tag: str, devices: Sequence[ListedDevice]) -> Row:
+    if not devices:
+        remedy = teaching.doctor_engine_on_processor_remedy()
+        return Row("engine devices", WARN, teaching.doctor_engine_on_processor(tag), remedy)
+    names = [f"{device.name} ({device.label})" for device in devices]
+    return Row("engine devices", OK, teaching.doctor_engine_devices(tag, names))
 
 
 def _child_row(view: InstanceView) -> Row:

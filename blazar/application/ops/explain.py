@@ -1,11 +1,14 @@
 """A dry run: what a request for a model would lead to, and why. Starts nothing, evicts nothing, remembers nothing."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from blazar.application.ops.verdict_json import verdict_json
 from blazar.application.ports.catalog import ModelCatalog
 from blazar.application.ports.hardware import HardwareCensus
+from blazar.application.supervise.admission import Look, judge
+from blazar.application.supervise.charges import Tenant
 from blazar.application.supervise.launch_plan import LaunchPlanner
 from blazar.application.supervise.surroundings import Launch
 from blazar.domain import teaching
@@ -24,8 +27,11 @@ class Explain:
     planner: LaunchPlanner
     hardware: HardwareCensus
 
-    def __call__(self, model: str) -> dict[str, Any]:
-        """`refusal` is the sentence a request would get, None when it would be served. Unknown names raise `ModelNotFound`."""
+    def __call__(self, model: str, tenants: Sequence[Tenant] = ()) -> dict[str, Any]:
+        """`refusal` is the sentence a request would get, None when it would be served. Unknown names raise `ModelNotFound`.
+
+        `tenants` are the children that use memory now; the model's own would be gone before its next one starts.
+        """
         names = [row.name for row in self.catalog.list_models()]
         row = self.catalog.find_model(resolve(model, names))
         if row is None:
@@ -36,15 +42,18 @@ class Explain:
             "task": self.planner.task(row),
             "weights": row.weights,
             "files": list(row.files),
-            "fit": self._fit(row),
+            "fit": self._guard(row),
             "refusal": None,
         }
+        others = tuple(one for one in tenants if one.key != row.name)
         try:
-            route, launch = self.planner.route(row), self.planner.plan(row)
+            route = self.planner.route(row)
+            launch = self.planner.plan(row, usage=self.planner.sizing.usage(others))
         except Refusal as refusal:
             return found | {"refusal": str(refusal), "engine": None, "rejected": _rejected(self.planner.rejected(row))}
-        if not found["fit"]["fits"]:
-            found["refusal"] = teaching.not_enough_memory(row.name, found["fit"]["need"], found["fit"]["available"])
+        look = judge(launch, others, self.planner.sizing, guard=found["fit"]["guard"])
+        found["fit"] |= _fit(look)
+        found["refusal"] = None if look.refusal is None or look.evict or look.later else str(look.refusal)
         return found | self._launch(launch) | {"why": route.why, "rejected": _rejected(route.rejected)}
 
     def _launch(self, launch: Launch) -> dict[str, Any]:
@@ -66,7 +75,8 @@ class Explain:
             "child_auth": teaching.child_with_key() if takes_key else teaching.child_without_key(engine.kind),
         }
 
-    def _fit(self, row: Model) -> dict[str, Any]:
+    def _guard(self, row: Model) -> dict[str, Any]:
+        """The guard on main memory alone, for weights that nothing serves."""
         guard = bool(self.planner.settings_for(row.name).get("spawn_mem_guard", True))
         available = self.hardware.read().ram_available
         return {
@@ -76,6 +86,17 @@ class Explain:
             "need": floor_bytes(row.size),
             "available": available,
         }
+
+
+def _fit(look: Look) -> dict[str, Any]:
+    """What admission would say now: `evict` would leave first, `waits` says that busy ones would have to come to rest."""
+    verdict = look.launch.verdict
+    return {
+        "fits": look.refusal is None,
+        "evict": list(look.evict),
+        "waits": look.later,
+        "verdict": verdict_json(verdict) if verdict is not None else None,
+    }
 
 
 def _rejected(lanes: Iterable[Rejected]) -> list[dict[str, str]]:

@@ -22,6 +22,37 @@ class LaunchPlan(NamedTuple):
     weights: int = 0  # bytes on disk
 
 
+HOST = "host"
+"""The name of main memory among devices, as in `fit.Share`."""
+
+
+class Buffer(NamedTuple):
+    """Memory that an engine says it allocated: `device` by its name or `HOST`, `what` for, in bytes."""
+
+    device: str
+    what: str  # weights, kv, recurrent, compute, output, lora
+    bytes: int
+
+
+class Measured(NamedTuple):
+    """What a child uses now; bytes, 0 where unknown.
+
+    `resident` is its main memory, mapped weights included; `mapped` is that part of it which files back and which the
+    system counts as available although it is in use. `devices` is by the engine's names for them. `buffers` is what the
+    engine itself said, where it says it.
+    """
+
+    resident: int = 0
+    mapped: int = 0
+    devices: tuple[tuple[str, int], ...] = ()
+    buffers: tuple[Buffer, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """Main memory and devices together."""
+        return self.resident + sum(size for _, size in self.devices)
+
+
 class Child(Protocol):
     """One running process. All methods are safe after its death."""
 
@@ -50,9 +81,9 @@ class Child(Protocol):
         """The newest lines it printed, oldest first."""
         ...
 
-    def rss(self) -> int:
-        """Resident bytes now; 0 when unknown."""
-        return 0
+    def memory(self) -> Measured:
+        """What it uses now. Cheap: asks the operating system and its own log, no driver."""
+        return Measured()
 
     async def aclose(self) -> None:
         """After its death: close connections, remove pid and key files."""

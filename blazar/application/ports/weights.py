@@ -1,8 +1,12 @@
 """Weight files: what is in one, and putting it under our roof without copying a byte."""
 
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from blazar.domain.kinds import Weights
+
+if TYPE_CHECKING:  # the arithmetic is imported by those who count
+    from blazar.domain.fit.shape import ModelShape, Projector
 
 
 class FileFacts(NamedTuple):
@@ -21,6 +25,24 @@ class FileFacts(NamedTuple):
     digest: str
 
 
+class Source(Protocol):
+    """The front of a weight file that lies elsewhere: `size` bytes in all, read from where the last reading ended."""
+
+    @property
+    def name(self) -> str:
+        """What sentences call it."""
+        ...
+
+    @property
+    def size(self) -> int: ...
+
+    def read(self, size: int, /) -> bytes:
+        """Up to `size` bytes; none at its end. Raises a `BlazarError` when they cannot be had."""
+        ...
+
+    def seek(self, offset: int, /) -> int: ...
+
+
 class WeightFiles(Protocol):
     """Reads headers and makes hardlinks."""
 
@@ -30,6 +52,25 @@ class WeightFiles(Protocol):
 
     def metadata(self, path: str) -> dict[str, Any]:
         """The header's key-value pairs without vocabulary arrays (cached by path, size, mtime)."""
+        ...
+
+    def shape(self, files: tuple[str, ...]) -> "ModelShape":
+        """What these files' memory depends on, all shards' tensors together (cached by path, size, mtime).
+
+        Raises `BadModelFile`, `NotFound`, and `BadShape` where the header describes no model that can be counted.
+        """
+        ...
+
+    def projector(self, files: tuple[str, ...]) -> "Projector | None":
+        """The vision or audio encoder that lies beside a model's files; None where there is none."""
+        ...
+
+    def shape_elsewhere(self, sources: Sequence[Source]) -> "ModelShape":
+        """`shape` of files that are not on this machine, in shard order; reads their headers only."""
+        ...
+
+    def projector_elsewhere(self, source: Source) -> "Projector":
+        """The encoder that a file elsewhere holds."""
         ...
 
     def link(self, name: str, files: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:

@@ -33,7 +33,7 @@ class Capacity:
             left = until - self._clock.now()
             if room.refused and left <= 0:
                 raise Busy(teaching.all_models_busy(key, self._cap), 1.0)
-            await self._next_change(left if left > 0 else DEFAULT_WAIT)
+            await self.next_change(left if left > 0 else DEFAULT_WAIT)
 
     def changed(self) -> None:
         """A child became idle, or went away."""
@@ -42,7 +42,8 @@ class Capacity:
             for claim in claims:
                 settle(claim)
 
-    async def _next_change(self, seconds: float) -> None:
+    async def next_change(self, seconds: float) -> None:
+        """Until then, but not for longer than that."""
         claim: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._claims.append(claim)
         try:

@@ -279,6 +279,7 @@ class Instance:
             "serving", model=self.key, engine=tenure.launch.engine.tag, seconds=tenure.load_seconds
         )
         self.front.open(tenure, tenure.launch.plan.slots)
+        self._around.changed()  # it has what it was promised: who waits for memory may look again
 
     def _close(self) -> None:
         self.front.close()

@@ -7,14 +7,26 @@ does not declare is an error at once and not an option without effect.
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from blazar.application.ports.children import LaunchPlan
 from blazar.application.ports.drivers import Driver, FlagProbe
 from blazar.application.ports.engines import EngineCatalog
 from blazar.application.ports.hardware import HardwareCensus
-from blazar.application.supervise.surroundings import Launch
+from blazar.application.supervise.charges import NOBODY, Usage
+from blazar.application.supervise.fit_settings import (
+    Window,
+    batches_for,
+    cap_for,
+    fit_settings,
+    slots_for,
+    unified,
+    window_for,
+)
+from blazar.application.supervise.sizing import Sizing
+from blazar.application.supervise.surroundings import Launch, Sized
+from blazar.application.supervise.verdict_flags import env_for, flags_for
 from blazar.domain import teaching
 from blazar.domain.argv import compile_argv
 from blazar.domain.errors import Malformed
@@ -22,42 +34,11 @@ from blazar.domain.kinds import EngineKind, Task
 from blazar.domain.records import Engine, Machine, Model
 from blazar.domain.routing import Rejected, Route, lane_for, rejections
 
-LONGEST_EMBED_BATCH = 8192
-"""An embedding model reads its whole input in one micro-batch and answers 500 beyond it, so that must be its window."""
 CACHE_RAM_SHARE = 0.3
 """Of the machine's memory. An unclamped budget was measured to swap-kill a machine (contract): keep the cap."""
-SUPPLIED = frozenset({"model_path", "alias", "ctx_size", "pooling"})
+SUPPLIED = frozenset({"model_path", "alias", "ctx_size", "pooling", "gpu_layers", "kv_unified_per_slot"})
 """Settings that flag tables may name beside the configuration's: only the planner knows them."""
 _NUMBER = re.compile(r"-[\d.]")
-
-
-class Window(NamedTuple):
-    """Tokens: one request's window, and what the engine is told (D30)."""
-
-    ctx: int
-    ctx_size: int
-    notes: tuple[str, ...] = ()
-
-
-def window_for(settings: Mapping[str, Any], trained: int, slots: int, wish: int = 0) -> Window:
-    """The configured window or a larger wish, never beyond what the model was trained for (0: unknown)."""
-    asked = max(settings["ctx"] or settings["default_ctx"], wish)
-    ctx = min(asked, trained) if trained > 0 else asked
-    # The default is no promise: only a window that somebody chose is worth a note when it shrinks.
-    chosen = max(settings["ctx"] or 0, wish)
-    notes = (teaching.ctx_clamped(chosen, trained),) if chosen > ctx else ()
-    return Window(ctx, ctx if unified(settings, slots) else ctx * slots, notes)
-
-
-def unified(settings: Mapping[str, Any], slots: int) -> bool:
-    """Whether all slots share one cache; unset: as soon as there is more than one."""
-    configured: bool | None = settings["kv_unified"]
-    return slots > 1 if configured is None else configured
-
-
-def slots_for(settings: Mapping[str, Any]) -> int:
-    """Parallel requests; 1 until a planner measures (D30), and always when answers must be reproducible."""
-    return 1 if settings["deterministic"] else max(1, settings["slots"])
 
 
 def checked_extra(words: Sequence[str], engine: Engine, known: Collection[str], reserved: Collection[str]) -> None:
@@ -89,6 +70,7 @@ class LaunchPlanner:
     probe: FlagProbe
     hardware: HardwareCensus
     settings_for: Callable[[str], Mapping[str, Any]]
+    sizing: Sizing
 
     def task(self, model: Model) -> Task:
         """What its child will be started for (D38)."""
@@ -106,20 +88,20 @@ class LaunchPlanner:
     def _pin(self, model: Model) -> str:
         return str(self.settings_for(model.name)["engine"])
 
-    def plan(self, model: Model, key: str = "", ctx: int = 0) -> Launch:
-        """Everything a spawn needs. `ctx` is a wish for a larger window (case B8).
+    def plan(self, model: Model, key: str = "", ctx: int = 0, usage: Usage = NOBODY) -> Launch:
+        """Everything a spawn needs. `ctx` is a wish for a larger window (case B8), `usage` what others take of the machine.
+
+        The verdict may be a refusal; then the launch is what comes nearest.
 
         Raises `Unserved`, and `Malformed` for extra arguments that the build does not know or that are ours to say.
         """
         engine = self.route(model).engine
         driver = self.drivers[engine.kind]
         settings = self.settings_for(model.name)
-        slots = slots_for(settings)
-        window = window_for(settings, model.ctx_train, slots, ctx)
-        told = {**settings, **self._resolved(model, settings, slots), "ctx_size": window.ctx_size}
-        if told["embeddings"]:
-            batch = min(window.ctx, LONGEST_EMBED_BATCH)
-            told |= {name: settings[name] or batch for name in ("batch_size", "ubatch_size")}
+        sized = self.sized(model, engine, ctx, usage)
+        shape = _shape(settings, window_for(settings, model.ctx_train, slots_for(settings) or 1, ctx), sized)
+        told = {**settings, **self._resolved(model, settings), **shape.told}
+        told["batch_size"], told["ubatch_size"] = batches_for(settings, shape.ctx, embeds=told["embeddings"])
         known = self.probe.known_flags(engine)
         checked_extra(settings["extra_args"], engine, known, driver.reserved)
         argv = compile_argv(driver.flags, told, known)
@@ -130,15 +112,30 @@ class LaunchPlanner:
             kind=engine.kind,
             tag=engine.tag,
             words=(*engine.words, *argv.words, *settings["extra_args"]),
-            env=tuple(sorted(settings["engine_env"].items())),
-            notes=window.notes + unknown,
-            ctx=window.ctx,
-            slots=slots,
+            env=tuple(sorted((shape.env | settings["engine_env"]).items())),
+            notes=shape.notes + unknown,
+            ctx=shape.ctx,
+            slots=shape.told["slots"],
             weights=model.size,
         )
-        return Launch(plan, model, engine, driver.load_cap_secs)
+        return Launch(plan, model, engine, driver.load_cap_secs, ctx, sized)
 
-    def _resolved(self, model: Model, settings: Mapping[str, Any], slots: int) -> dict[str, Any]:
+    def sized(self, model: Model, engine: Engine, ctx: int, usage: Usage) -> Sized | None:
+        """What its load comes to. A request's own window is kept to where the default one would have to give way."""
+        settings, trained = self.settings_for(model.name), model.ctx_train
+        embeds = self.task(model) is Task.EMBED
+        alone: tuple[str, ...] = ()
+        if settings["split_mode"] == "none" and not settings["devices"]:
+            alone = self.sizing.main_device(engine, settings["main_gpu"])
+        asked, cap = fit_settings(settings, trained, ctx, embeds=embeds), cap_for(settings, trained, ctx)
+        asked = replace(asked, devices=asked.devices or alone)
+        sized = self.sizing.sized(model, engine, asked, cap, usage)
+        if sized is None or not cap or sized.verdict.ctx >= ctx:
+            return sized
+        wished = fit_settings({**settings, "ctx": ctx}, trained, embeds=embeds)
+        return self.sizing.sized(model, engine, replace(wished, devices=asked.devices), usage=usage)
+
+    def _resolved(self, model: Model, settings: Mapping[str, Any]) -> dict[str, Any]:
         """The keys whose value is worked out here and not copied."""
         machine = self.hardware.read()
         embeds = self.task(model) is Task.EMBED
@@ -147,8 +144,6 @@ class LaunchPlanner:
             # Of a shard set the first: the engine finds the others (case G11: never none).
             "model_path": model.files[0],
             "alias": model.name,
-            "slots": slots,
-            "kv_unified": unified(settings, slots),
             "threads": threads,
             # ODD: the engine takes every processor for prompts when it is told only --threads, whatever its help says.
             "threads_batch": settings["threads_batch"] or threads,
@@ -157,6 +152,26 @@ class LaunchPlanner:
             "pooling": "mean" if embeds and not model.embeds else "",
             "cache_ram_mb": _capped_cache(settings["cache_ram_mb"], machine),
         }
+
+
+class _Shape(NamedTuple):
+    """What a child is told of its size and place: settings by the flag table's keys, variables, one request's window."""
+
+    told: dict[str, Any]
+    env: dict[str, str]
+    ctx: int
+    notes: tuple[str, ...]
+
+
+def _shape(settings: Mapping[str, Any], window: Window, sized: Sized | None) -> _Shape:
+    """By the verdict; where there is none, or one that found no place, as configured, with what is open at its least."""
+    if sized is None or not sized.verdict.placed:
+        slots = slots_for(settings) or 1
+        told = {"ctx_size": window.ctx_size, "slots": slots, "kv_unified": unified(settings, slots)}
+        return _Shape(told, {}, window.ctx, window.notes)
+    verdict, machine = sized.verdict, sized.machine
+    told, env = flags_for(verdict, settings, machine), env_for(verdict, machine)
+    return _Shape(told, env, verdict.ctx, window.notes + verdict.notes)
 
 
 def _capped_cache(configured: int, machine: Machine) -> int:

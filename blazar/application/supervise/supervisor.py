@@ -16,7 +16,9 @@ from blazar.application.ports.clock import Clock, Timer
 from blazar.application.ports.hardware import HardwareCensus
 from blazar.application.ports.telemetry import Events, Meter
 from blazar.application.ports.weights import WeightFiles
+from blazar.application.supervise.admission import Admission, Look, hopeless_by, judge
 from blazar.application.supervise.capacity import Capacity
+from blazar.application.supervise.charges import Tenant
 from blazar.application.supervise.front import Front
 from blazar.application.supervise.instance import Instance
 from blazar.application.supervise.launch_plan import LaunchPlanner
@@ -24,16 +26,15 @@ from blazar.application.supervise.lease import ChildLease
 from blazar.application.supervise.leasing import Ask, Leasing
 from blazar.application.supervise.messages import Evict, StopIfIdle
 from blazar.application.supervise.surroundings import Launch, Limits, Surroundings
-from blazar.application.supervise.viewing import occupant_of, view_of
+from blazar.application.supervise.viewing import occupant_of, tenant_of, view_of
 from blazar.application.supervise.views import InstanceView, Supervising
 from blazar.domain import teaching
-from blazar.domain.errors import Busy, DoesNotFit, Forbidden, Malformed, ModelNotFound, NotFound
-from blazar.domain.fit import floor_bytes, may_load
+from blazar.domain.errors import Busy, Forbidden, Malformed, ModelNotFound, NotFound
 from blazar.domain.instance.eviction import Occupant
 from blazar.domain.instance.machine import GONE
 from blazar.domain.kinds import Task
 from blazar.domain.names import near, parse_ref, resolve
-from blazar.domain.records import Machine, Model
+from blazar.domain.records import Model
 
 CATALOG_CHECK_SECS = 1.0
 MOST_SPELLINGS = 4096
@@ -67,6 +68,14 @@ class Supervisor(Leasing, Supervising):
 
     def __post_init__(self) -> None:
         self._capacity = Capacity(self.clock, self.limits.max_loaded_models, self._occupants, self._stop_if_idle)
+        admission = Admission(
+            self.clock,
+            self.tenants,
+            self._look,
+            self._stop_if_idle,
+            self._capacity.next_change,
+            self._off_the_loop,
+        )
         self._around = Surroundings(
             clock=self.clock,
             children=self.children,
@@ -75,8 +84,8 @@ class Supervisor(Leasing, Supervising):
             limits=self.limits,
             prepare=self._prepare,
             claim=self._capacity.claim,
-            admit=self._admit,
-            changed=self._capacity.changed,
+            admit=admission,
+            changed=self._changed,
         )
 
     async def start(self) -> None:
@@ -206,6 +215,8 @@ class Supervisor(Leasing, Supervising):
             model = self._row(key)
             launch: Launch = await self.blocking(partial(self._plan, model, key, ctx))
             if self._row(key) == model:
+                if (hopeless := hopeless_by(launch, guard=self.limits.spawn_mem_guard)) is not None:
+                    raise hopeless
                 return launch
 
     def _row(self, key: str) -> Model:
@@ -220,13 +231,25 @@ class Supervisor(Leasing, Supervising):
             raise NotFound(teaching.model_file_gone(key, path))
         return self.planner.plan(model, key, ctx)
 
-    async def _admit(self, launch: Launch) -> None:
-        if not self.limits.spawn_mem_guard:
-            return
-        machine: Machine = await self.blocking(self.hardware.read)
-        available = machine.ram_available
-        if not may_load(launch.plan.weights, available):
-            raise DoesNotFit(teaching.not_enough_memory(launch.plan.key, floor_bytes(launch.plan.weights), available))
+    def tenants(self, key: str = "") -> tuple[Tenant, ...]:
+        """Who, beside `key`, has memory or was promised some."""
+        pinned = self.limits.pinned
+        others = (one for one in self._instances.values() if one.key != key)
+        found = (tenant_of(one, pinned=one.key in pinned) for one in others)
+        return tuple(one for one in found if one is not None)
+
+    def _look(self, launch: Launch, tenants: tuple[Tenant, ...]) -> Look:
+        """In a thread, like planning: `launch` again, as the machine is now."""
+        self.planner.sizing.forget(lists=bool(tenants))
+        fresh = self.planner.plan(launch.model, launch.plan.key, launch.wish, self.planner.sizing.usage(tenants))
+        return judge(fresh, tenants, self.planner.sizing, guard=self.limits.spawn_mem_guard)
+
+    async def _off_the_loop(self, work: Callable[[], Any]) -> Any:
+        return await self.blocking(work)
+
+    def _changed(self) -> None:
+        self.planner.sizing.forget()
+        self._capacity.changed()
 
     def _occupants(self) -> list[Occupant]:
         pinned = self.limits.pinned

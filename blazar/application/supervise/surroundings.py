@@ -7,6 +7,10 @@ from typing import NamedTuple
 from blazar.application.ports.children import Children, LaunchPlan
 from blazar.application.ports.clock import Clock
 from blazar.application.ports.telemetry import Events, Meter
+from blazar.domain.fit.machine import Machine
+from blazar.domain.fit.settings import Settings
+from blazar.domain.fit.shape import ModelShape
+from blazar.domain.fit.verdict import Verdict
 from blazar.domain.instance.idle import FOREVER, LONGEST_STAY
 from blazar.domain.records import Engine, Model
 
@@ -28,6 +32,16 @@ class Limits(NamedTuple):
         return self.idle_timeout_secs if 0 < self.idle_timeout_secs <= LONGEST_STAY else FOREVER
 
 
+class Sized(NamedTuple):
+    """A verdict with what it was made from; `cap` above 0: the window was open up to it."""
+
+    verdict: Verdict
+    asked: Settings
+    cap: int
+    shape: ModelShape
+    machine: Machine
+
+
 class Launch(NamedTuple):
     """A plan and where it came from."""
 
@@ -35,15 +49,22 @@ class Launch(NamedTuple):
     model: Model
     engine: Engine
     load_cap: float
+    wish: int = 0  # the window that requests asked for
+    sized: Sized | None = None  # None: nobody can count what these weights take
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """What the planner says about it."""
+        return None if self.sized is None else self.sized.verdict
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """Ports, and the supervisor's three services to its instances.
 
-    `prepare(key, ctx)` plans a launch, `claim(key)` returns once there is room for one more child, `admit(launch)` checks
-    memory. Each raises a Refusal, and each may take a while: whoever awaits it must expect to be called off meanwhile.
-    `changed()` tells the supervisor that a child became idle or went away.
+    `prepare(key, ctx)` plans a launch, `claim(key)` returns once there is room for one more child, `admit(launch)` once there
+    is memory, with the launch as it is planned then. Each raises a Refusal, and each may take a while: whoever awaits it must
+    expect to be called off meanwhile. `changed()` tells the supervisor that a child became ready or idle, or went away.
     """
 
     clock: Clock
@@ -53,5 +74,5 @@ class Surroundings:
     limits: Limits
     prepare: Callable[[str, int], Awaitable[Launch]]
     claim: Callable[[str], Awaitable[None]]
-    admit: Callable[[Launch], Awaitable[None]]
+    admit: Callable[[Launch], Awaitable[Launch]]
     changed: Callable[[], None]

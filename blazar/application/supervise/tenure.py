@@ -91,6 +91,7 @@ class Tenure:
         self.child: Child | None = None
         self.watch: LoadWatch | None = None
         self.has_room = False
+        self.admitted = False  # its memory is promised to it, from then until it is ready
         self.wish = 0  # the window asked for; grows until the plan stands
         self.started_at = around.clock.now()
         self.ready_at: float | None = None
@@ -122,7 +123,9 @@ class Tenure:
             launch = self.launch = await self._plan()
             await around.claim(self.key)
             self.has_room = True
-            await around.admit(launch)  # after others have gone, so that their memory counts as free
+            # After others have gone, so that their memory counts as free; planned anew, for there may be more or less of it.
+            launch = self.launch = await around.admit(launch)
+            self.admitted = True  # before anything is awaited: nobody else is promised the same bytes
             self.watch = LoadWatch(around.clock.now(), around.limits.model_load_timeout_secs or launch.load_cap)
             self._starting = True
             child = self.child = await around.children.spawn(launch.plan)

@@ -1,5 +1,7 @@
 """How an instance looks from outside. Advice only: true when it was read, and never a reason to start or stop anything by itself."""
 
+from blazar.application.ports.children import HOST, Measured
+from blazar.application.supervise.charges import Tenant
 from blazar.application.supervise.instance import Instance
 from blazar.application.supervise.views import InstanceView
 from blazar.domain.instance.eviction import Occupant
@@ -12,6 +14,7 @@ def view_of(instance: Instance) -> InstanceView:
     launch = tenure.launch if tenure is not None else None
     child = tenure.child if tenure is not None else None
     plan = launch.plan if launch is not None else None
+    memory = child.memory() if child is not None else Measured()
     return InstanceView(
         key=instance.key,
         model=instance.model.name,
@@ -25,12 +28,16 @@ def view_of(instance: Instance) -> InstanceView:
         in_flight=line.in_flight,
         waiting=line.waiting,
         size=instance.model.size,
-        rss=child.rss() if child else 0,
+        rss=memory.resident,
         expires_at=expires_at(instance),
         load_seconds=tenure.load_seconds if tenure else 0.0,
         argv=tuple(child.argv) if child else plan.words if plan else (),
         notes=plan.notes if plan else (),
         last_error=instance.last_error,
+        planned=launch.verdict.exact_bytes if launch and launch.verdict else 0,
+        measured=memory.total,
+        allocated=sum(buffer.bytes for buffer in memory.buffers),
+        devices=memory.devices,
     )
 
 
@@ -50,3 +57,26 @@ def occupant_of(instance: Instance, *, pinned: bool) -> Occupant | None:
         return None
     idle = front.idle_since if instance.state is State.SERVING and front.line.idle else None
     return Occupant(instance.key, idle, pinned, leaving=instance.state in (State.DRAINING, State.STOPPING))
+
+
+def tenant_of(instance: Instance, *, pinned: bool) -> Tenant | None:
+    """What memory it has or was promised; None while it is neither."""
+    tenure, front = instance.tenure, instance.front
+    if tenure is None or tenure.launch is None or not tenure.admitted:
+        return None
+    child, verdict = tenure.child, tenure.launch.verdict
+    promised: tuple[tuple[str, int], ...] = ()
+    if tenure.ready_at is None:
+        # What nobody can count is taken to need its files' size.
+        shares = verdict.shares if verdict is not None else ()
+        promised = tuple((share.device, share.used) for share in shares) or ((HOST, tenure.launch.plan.weights),)
+    return Tenant(
+        key=instance.key,
+        pid=child.pid if child is not None else 0,
+        idle_since=front.idle_since if instance.state is State.SERVING and front.line.idle else None,
+        pinned=pinned,
+        leaving=instance.state in (State.DRAINING, State.STOPPING),
+        measured=child.memory() if child is not None else Measured(),
+        promised=promised,
+        tenure=tenure,
+    )

@@ -24,6 +24,10 @@ class InstanceView(NamedTuple):
     argv: tuple[str, ...]
     notes: tuple[str, ...]
     last_error: str
+    planned: int = 0  # what the plan counts, all places together; 0: nobody could count it
+    measured: int = 0  # what it uses, all places together
+    allocated: int = 0  # what of that the engine says it allocated or mapped; 0: it says nothing
+    devices: tuple[tuple[str, int], ...] = ()  # what of that lies on accelerators, by the engine's names
 
 
 class Supervising(Protocol):

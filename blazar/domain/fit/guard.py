@@ -1,4 +1,7 @@
-"""Whether a load may be tried at all. Reads no hardware: sizes come in as bytes."""
+"""Whether a load may be tried at all, by the host's free RAM. Reads no hardware: sizes come in as bytes.
+
+What a load is charged on accelerators is `budget`'s question.
+"""
 
 MARGIN = 512 * 2**20
 """Bytes beyond half the weights that a load must find free (setup document, `spawn_mem_guard`)."""

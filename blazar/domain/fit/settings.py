@@ -34,7 +34,9 @@ class Settings:
     `ctx` is the engine's `--ctx-size` in tokens, which it divides by `parallel` unless the cache is unified (0: the trained
     window). `gpu_layers` counts as the engine's `--n-gpu-layers` does: blocks from the last one down, the output layer first.
     `cpu_moe_n`, `cpu_ffn_n`, `override_tensor` (pattern, buffer type), `tensor_preset`, `tensor_split` and `devices` are the
-    configuration's keys of those names. `lora_bytes` are the adapters' files. `draft` is a second, smaller model that
+    configuration's keys of those names. `mmap`: weights that stay with the host are mapped from their file, which the kernel may
+    drop and read again; `repack`: the CPU backend keeps some of them in an order of its own, which it cannot. `lora_bytes` are the
+    adapters' files. `draft` is a second, smaller model that
     speculates for this one, with its own settings.
     """
 
@@ -48,6 +50,8 @@ class Settings:
     kv_unified: bool = False
     flash_attention: bool = True
     kv_offload: bool = True
+    mmap: bool = True
+    repack: bool = True
     gpu_layers: int | None = None
     cpu_moe_n: int = 0
     cpu_ffn_n: int = 0

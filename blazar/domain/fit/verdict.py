@@ -11,6 +11,7 @@ class Outcome(StrEnum):
     """How a plan ends."""
 
     FITS = "fits"
+    PAGES = "fits-from-disk"  # it can be loaded, but main memory cannot hold all that lies there: weights are read again and again
     AFTER_EVICTION = "fits-after-eviction"
     NEVER = "never"
     REFUSED = "refused"  # the engine itself would not take these settings
@@ -18,7 +19,11 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One device's part of a load; bytes. The host's share is named `host`. `margin` is kept free on purpose."""
+    """One device's part of a load; bytes. The host's share is named `host`. `margin` is kept free on purpose.
+
+    `mapped` is the part of the weights that need not be there: the kernel may drop and reread it, as `spawn_mem_guard` counts;
+    0 where everything has to be there.
+    """
 
     device: str
     total: int
@@ -31,6 +36,7 @@ class Share:
     draft: int = 0
     lora: int = 0
     margin: int = 0
+    mapped: int = 0
 
     @property
     def used(self) -> int:
@@ -40,7 +46,7 @@ class Share:
     @property
     def headroom(self) -> int:
         """What stays free beyond the margin; negative: so much is missing."""
-        return self.free - self.used - self.margin
+        return self.free - self.used + self.mapped - self.margin
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,4 +77,9 @@ class Verdict:
     @property
     def fits(self) -> bool:
         """Whether it may be loaded now."""
-        return self.outcome is Outcome.FITS
+        return self.outcome in (Outcome.FITS, Outcome.PAGES)
+
+    @property
+    def placed(self) -> bool:
+        """Whether places were found, now or once others have left: `settings` can then be told to the engine."""
+        return self.fits or self.outcome is Outcome.AFTER_EVICTION

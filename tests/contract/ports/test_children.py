@@ -97,12 +97,12 @@ def test_a_life_from_spawn_to_burial(make: Callable[[], Case]) -> None:
         assert child.pid > 0
         assert child.port > 0
         assert child.argv
-        assert child.rss() > 0
+        assert child.memory().total > 0
         assert await buried(child) == 0
         assert await child.wait() == 0
         child.signal(signal.SIGKILL)
         assert not await child.is_ready()
-        assert child.rss() == 0
+        assert child.memory().total == 0
         child.progress()
         child.last_lines()
         await child.aclose()

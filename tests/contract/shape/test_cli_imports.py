@@ -33,7 +33,20 @@ HEAVY = {
     "xllamacpp",
 }
 
-THIN = ["ps", "ps --json", "status", "stop", "load m", "evict m", "explain m", "rm m", "cp a b", "login", "version"]
+THIN = [
+    "ps",
+    "ps --json",
+    "status",
+    "stop",
+    "load m",
+    "evict m",
+    "explain m",
+    "fit m",
+    "rm m",
+    "cp a b",
+    "login",
+    "version",
+]
 LOCAL = ["config path", "completion bash", "logs", "--help", "ps --help", "nope"]
 
 

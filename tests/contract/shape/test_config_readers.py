@@ -14,7 +14,7 @@ import pytest
 from blazar.adapters.engines.llamacpp.flags import FLOOR, LLAMACPP_FLAGS
 from blazar.application.config.model import Config, Override
 from blazar.application.config.tables import ApiKey
-from blazar.application.supervise import launch_plan
+from blazar.application.supervise import fit_settings, launch_plan
 
 BLAZAR = Path(launch_plan.__file__).parents[2]
 SETTINGS = frozenset(Config().settings_for("any"))
@@ -39,19 +39,25 @@ READERS: dict[str, tuple[str, ...]] = {
     "preload": ("application/config/model.py",),
     "models_autoload": ("application/config/model.py",),
     "cache_type": ("application/config/model.py",),
-    "default_ctx": ("application/supervise/launch_plan.py",),
-    "ctx": ("application/supervise/launch_plan.py",),
-    "deterministic": ("application/supervise/launch_plan.py",),
+    "default_ctx": ("application/ops/fit_rows.py", "application/supervise/fit_settings.py"),
+    "ctx": (
+        "application/ops/fit_rows.py",
+        "application/ops/preview_fit.py",
+        "application/supervise/fit_settings.py",
+    ),
+    "deterministic": ("application/supervise/fit_settings.py",),
     "engine": ("application/supervise/launch_plan.py",),
     "extra_args": ("application/supervise/launch_plan.py",),
     # The guard refuses a load, and the dry run says beforehand whether it will.
-    "spawn_mem_guard": ("application/ops/explain.py", "composition/daemon.py"),
+    "spawn_mem_guard": ("application/ops/explain.py", "application/ops/fit_rows.py", "composition/daemon.py"),
     # Children get it with their plan; whoever asks a build what it can do must ask in the same environment.
     "engine_env": ("application/supervise/launch_plan.py", "composition/daemon.py", "composition/local.py"),
 }
 ALSO: dict[str, tuple[str, ...]] = {
     # Our own keep-alive comments follow the engine's switch (case D5).
     "sse_ping_interval": ("composition/daemon.py",),
+    # A question about an imagined load is put in the configuration's own words.
+    "slots": ("application/ops/preview_fit.py",),
 }
 """Rows whose key has a second reader."""
 
@@ -123,17 +129,18 @@ def test_a_key_without_a_row_is_read_where_it_is_said_to_be(key):
 
 def test_a_key_with_a_row_is_read_by_nothing_else():
     """But for the planner, which resolves it before the row says it, and the second readers that are named."""
-    ours = {"application/supervise/launch_plan.py", "application/config/model.py"}
+    planner = ("launch_plan", "fit_settings", "verdict_flags")
+    ours = {"application/config/model.py"} | {f"application/supervise/{name}.py" for name in planner}
     for key in ROWS - launch_plan.SUPPLIED:
         assert set(readers().get(key, ())) - ours == set(ALSO.get(key, ())), key
 
 
 def test_the_planner_reads_declared_keys_only():
     """And by index: what is not declared is an error at once."""
-    planner = Path(launch_plan.__file__)
-    read = {key for key in read_in(planner) if key != "get"}
-    assert read <= SETTINGS
-    assert "settings.get(" not in planner.read_text(encoding="utf-8")
+    for planner in (Path(launch_plan.__file__), Path(fit_settings.__file__)):
+        read = {key for key in read_in(planner) if key != "get"}
+        assert read <= SETTINGS
+        assert "settings.get(" not in planner.read_text(encoding="utf-8")
 
 
 def test_every_field_of_a_key_is_read():

@@ -39,6 +39,7 @@ SURFACE = {
     "POST /api/load",
     "POST /api/evict",
     "GET /api/explain",
+    "POST /api/fit",
     "GET /api/engines",
     "GET /api/doctor",
 }

@@ -23,6 +23,7 @@ VERBS: Final = {
     "load": "children:load",
     "evict": "children:evict",
     "explain": "children:explain",
+    "fit": "fit:fit",
     "engine-list": "engines:listing",
     "engine-install": "engines:install",
     "engine-use": "engines:use",

@@ -23,6 +23,8 @@ _PS = (
     Column("BUSY", right=True),
     Column("PORT", right=True),
     Column("SIZE", right=True),
+    Column("PLANNED", right=True),
+    Column("MEASURED", right=True),
     Column("UNTIL"),
 )
 
@@ -61,6 +63,7 @@ def _ps_row(row: dict[str, Any]) -> list[str]:
         f"{busy} (+{waiting})" if waiting else str(busy),
         str(row.get("port") or "-"),
         size(row.get("size") or 0),
+        *(size(row[name]) if row.get(name) else "-" for name in ("planned", "measured")),
         _until(row.get("until_seconds")),
     ]
 
@@ -105,6 +108,25 @@ def evict(args: argparse.Namespace, root: Root) -> int:
     return OK
 
 
+_PARTS = ("weights", "kv", "recurrent", "compute", "projector", "draft", "lora")
+
+
+def _plan(verdict: dict[str, Any]) -> dict[str, Any]:
+    """A verdict in a few lines: its sentence, what is placed on each device, what was chosen and what would help."""
+    if not verdict:
+        return {}
+    placed = {}
+    for share in verdict.get("devices") or []:
+        parts = ", ".join(f"{part} {size(share[part])}" for part in _PARTS if share.get(part))
+        if parts:
+            placed[f"on {share['device']}"] = f"{size(share['used'])} of {size(share['free'])} free: {parts}"
+    chosen = verdict.get("chosen") or {}
+    keys, values = chosen.get("cache_type_k"), chosen.get("cache_type_v")
+    cache = keys if keys == values else f"{keys} (keys), {values} (values)"
+    remarks = {name: verdict.get(name) for name in ("levers", "notes")}
+    return {"plan": verdict.get("sentence"), **placed, "cache type": cache, **remarks}
+
+
 def explain(args: argparse.Namespace, root: Root) -> int:
     """The daemon's dry run, as it says it."""
     answer = root.client().call("GET", f"/api/explain?model={quote(args.model, safe='')}")
@@ -113,6 +135,7 @@ def explain(args: argparse.Namespace, root: Root) -> int:
     else:
         fit = answer.get("fit")
         if isinstance(fit, dict):
-            answer["fit"] = {name: size(value) if type(value) is int else value for name, value in fit.items()}
+            plan = _plan(fit.pop("verdict", None) or {})
+            answer["fit"] = {name: size(value) if type(value) is int else value for name, value in fit.items()} | plan
         print(outline(answer, commands=("argv",)))
     return OK

@@ -7,6 +7,7 @@ imported last: `--help`, `--version` and a wrong flag answer without it.
 import os
 import platform
 import signal
+import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -164,11 +165,15 @@ def serve(library: Any, params: Any) -> int:
     except (RuntimeError, ValueError, OSError) as error:
         print(f"main: exiting due to model loading error: {error}", file=sys.stderr, flush=True)
         return 1
+    # The handler of a signal that comes just before `signal.pause` would run after the next one only: this wakes us in any case.
+    waking, told = socket.socketpair()
+    told.setblocking(False)
+    signal.set_wakeup_fd(told.fileno())
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave)
     print(f"main: server is listening on {server.listening_address}", file=sys.stderr, flush=True)
     while True:
-        signal.pause() if hasattr(signal, "pause") else signal.sigwait({signal.SIGINT})
+        waking.recv(1)
 
 
 def main(words: Sequence[str]) -> int:

@@ -52,6 +52,9 @@ LLAMACPP_FLAGS: tuple[Flag, ...] = (
     Flag("--ctx-size", "ctx_size", always),
     Flag("--parallel", "slots", always),
     Flag("--kv-unified", "kv_unified", tristate),
+    Flag(
+        "--kv-unified-per-slot", "kv_unified_per_slot"
+    ),  # what one request may take of a cache that holds several windows
     Flag("--flash-attn", FLOOR, fixed("on")),
     Flag("--fit", FLOOR, fixed("off")),  # the engine must not shrink the window that was promised
     Flag("--cache-type-k", "cache_type_k"),
@@ -77,6 +80,7 @@ LLAMACPP_FLAGS: tuple[Flag, ...] = (
     Flag("--poll-batch", "poll_batch", always),
     Flag("--numa", "numa"),
     # Accelerators and where tensors lie
+    Flag("--n-gpu-layers", "gpu_layers", always),  # None where there is no GPU; 0 keeps all in main memory
     Flag("--main-gpu", "main_gpu", unless(-1)),
     Flag("--split-mode", "split_mode"),
     Flag("--tensor-split", "tensor_split"),

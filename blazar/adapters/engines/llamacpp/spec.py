@@ -1,6 +1,7 @@
 """llama.cpp's llama-server as a record."""
 
 from blazar.adapters.engines.llamacpp.flags import LLAMACPP_FLAGS
+from blazar.adapters.engines.llamacpp.memory_lines import MemoryLines
 from blazar.adapters.engines.llamacpp.reserved import RESERVED
 from blazar.adapters.engines.spec import EngineSpec
 from blazar.domain.kinds import EngineKind
@@ -13,5 +14,6 @@ LLAMACPP = EngineSpec(
     health=b"/health",  # answers before the model is in, with 503 until it is
     port_taken="couldn't bind HTTP server socket",
     reserved=RESERVED,
+    memory_log=MemoryLines,
     scrubbed=("LLAMA_ARG_", "LLAMA_API_KEY"),  # every flag has an environment twin that would win silently
 )

@@ -59,8 +59,10 @@ def _row(view: InstanceView, models: Mapping[str, Model], wall: float) -> dict[s
     """Ollama's fields, which its clients read, then ours, which they ignore. Sizes are bytes, estimate and measured apart (B20)."""
     model = models.get(view.model) or _stranger(view)
     stays = view.expires_at == 0
-    # Where the weights lie is not known before devices are planned; nothing is claimed to be on an accelerator.
-    running = ollama_listing.Running(model, view.size, 0, None if stays else view.expires_at, view.ctx)
+    # Ollama's client reckons the processor's share from these two: the second is never larger than the first.
+    on_devices = sum(size for _, size in view.devices)
+    size = max(view.size, view.allocated, on_devices) if on_devices else view.size
+    running = ollama_listing.Running(model, size, on_devices, None if stays else view.expires_at, view.ctx)
     row: dict[str, Any] = ollama_listing.ps([running])["models"][0]
     ours = {
         "key": view.key,
@@ -73,6 +75,10 @@ def _row(view: InstanceView, models: Mapping[str, Model], wall: float) -> dict[s
         "in_flight": view.in_flight,
         "waiting": view.waiting,
         "rss": view.rss,
+        "planned": view.planned,
+        "measured": view.measured,
+        "allocated": view.allocated,
+        "devices": dict(view.devices),
         "load_seconds": view.load_seconds,
         "until_seconds": None if stays else max(0, round(view.expires_at - wall)),
         "notes": list(view.notes),

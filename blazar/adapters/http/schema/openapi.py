@@ -32,6 +32,7 @@ BODIES: Final[dict[str, type[BaseModel]]] = {
     "children.reset": manage.ResetBody,
     "children.load": manage.LoadBody,
     "children.evict": manage.EvictBody,
+    "fit.preview": manage.FitBody,
 }
 
 ANSWERS: Final[dict[str, tuple[type[BaseModel], ...]]] = {
@@ -54,6 +55,7 @@ ANSWERS: Final[dict[str, tuple[type[BaseModel], ...]]] = {
     "children.reset": (manage.Reset,),
     "children.load": (ollama.Running,),
     "children.evict": (manage.Evicted,),
+    "fit.preview": (manage.FitAnswer,),
     "reports.explain": (manage.Explanation,),
     "reports.engines": (manage.Engines,),
     "reports.doctor": (manage.Doctor,),

@@ -20,7 +20,7 @@ from blazar.adapters.engines.llamacpp.spec import LLAMACPP
 from blazar.adapters.engines.pool import ChildPool
 from blazar.adapters.engines.runfiles import PidRecord, RunFiles
 from blazar.adapters.hardware.processes import SystemProcesses
-from blazar.application.ports.children import LaunchPlan
+from blazar.application.ports.children import LaunchPlan, Measured
 from blazar.application.ports.clock import Clock
 from blazar.application.ports.processes import Processes
 from blazar.application.ports.upstream import ChildCall
@@ -107,9 +107,9 @@ def test_a_child_serves_and_stops(tmp_path: Path, run_dir: Path) -> None:
         names = sorted(path.name for path in run_dir.iterdir())
         assert names == ["org%2Fmodel%3Atag.apikey", "org%2Fmodel%3Atag.log", "org%2Fmodel%3Atag.pid"]
         assert child.progress() > 0
-        assert child.rss() > 2**20
+        assert child.memory().resident > 2**20
         assert await ended(child) == 0
-        assert child.rss() == 0
+        assert child.memory() == Measured()
         assert [path.name for path in run_dir.iterdir()] == ["org%2Fmodel%3Atag.log"]
 
     run(scenario)

@@ -111,6 +111,16 @@ def test_a_log_that_grew_too_large_is_cut_to_its_tail(files: RunFiles, monkeypat
     assert (files.log_size(), files.last_lines(5)) == (3, ["on"])
 
 
+def test_a_log_can_be_read_on_from_where_it_was_left(files: RunFiles) -> None:
+    """A byte is a character, so that a place in the text is a place in the file, whatever a child prints."""
+    files.log.write_bytes(b"one\xfftwo")
+    assert files.head(0, 4) == "one\xff"
+    assert files.head(4, 100) == "two"
+    assert files.head(100, 100) == ""
+    files.log.unlink()
+    assert files.head(0, 100) == ""
+
+
 def test_without_a_log_there_is_nothing_to_say(files: RunFiles) -> None:
     """No size, no tail, no lines, nothing to trim."""
     assert (files.log_size(), files.tail(), files.last_lines(3), files.trim_log()) == (0, "", [], 0)

@@ -22,8 +22,15 @@ def test_memory_is_told_for_the_living(monkeypatch: pytest.MonkeyPatch, proc: bo
     """By /proc, elsewhere by psutil; 0 for the dead."""
     if not proc:
         monkeypatch.setattr(usage, "has_proc", lambda: False)
-    assert usage.resident_bytes(os.getpid()) > 2**20
-    assert usage.resident_bytes(gone()) == 0
+    assert usage.occupied(os.getpid()).resident > 2**20
+    assert usage.occupied(gone()) == (0, 0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_what_files_back_is_told_apart() -> None:
+    """A mapped file that was touched counts as mapped, and is part of what is resident."""
+    used = usage.occupied(os.getpid())
+    assert 0 < used.mapped < used.resident
 
 
 def test_reading_counts(tmp_path: Path) -> None:

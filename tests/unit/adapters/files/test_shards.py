@@ -4,32 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from blazar.adapters.files.shards import Shard, files_of, shard_name, shard_of
+from blazar.adapters.files.shards import files_of
 from blazar.domain.errors import Malformed
+from blazar.domain.weight_names import shard_name
 
 
 def _touch(folder: Path, *names: str) -> None:
     folder.mkdir(exist_ok=True)
     for name in names:
         (folder / name).touch()
-
-
-@pytest.mark.parametrize(
-    ("name", "shard"),
-    [
-        ("m-00001-of-00003.gguf", Shard("m", 1, 3)),
-        ("a-00001-of-00002-00002-of-00002.gguf", Shard("a-00001-of-00002", 2, 2)),
-        ("m.gguf", None),
-        ("m-1-of-3.gguf", None),
-        ("m-00001-of-00003.safetensors", None),
-        ("m-00001-of-00003.GGUF", None),
-        ("-00001-of-00003.gguf", None),
-    ],
-)
-def test_only_the_one_spelling_is_a_shard(name: str, shard: Shard | None) -> None:
-    """`-NNNNN-of-NNNNN.gguf` and nothing else (F19), because engines find siblings by it."""
-    assert shard_of(name) == shard
-    assert shard is None or shard_name(*shard) == name
 
 
 @pytest.mark.parametrize("given", ["m-00001-of-00003.gguf", "m-00002-of-00003.gguf", "m-00003-of-00003.gguf", ""])

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from blazar.adapters.hardware.memory import Ram, limited, machine_ram
+from tests.support.sysfs_trees import grow
 
 GIB = 2**30
 MACHINE = Ram(64 * GIB, 40 * GIB)
@@ -91,6 +92,19 @@ def test_an_odd_stat_counts_as_none(tmp_path, stat):
     """Without a readable figure all use counts."""
     tree = {**V2, "sys/fs/cgroup/user.slice/app.scope/memory.stat": stat}
     assert limited(MACHINE, write(tmp_path, tree)).available == 2 * GIB
+
+
+@pytest.mark.parametrize(
+    ("case", "total", "available"),
+    [
+        ("cgroup-v2-nested", 6 * GIB, 3 * GIB),  # the service stalls at 6 GiB and holds 3; its slice has 8 - 4 left
+        ("cgroup-v1-hidden", 4 * GIB, 3 * GIB),
+        ("cgroup-hybrid", 10 * GIB, 6 * GIB),
+    ],
+)
+def test_synthetic_machines(tmp_path, case, total, available):
+    """Nested groups, groups that cannot be seen, and both versions side by side."""
+    assert limited(MACHINE, grow(case, tmp_path)) == Ram(total, available)
 
 
 def test_this_machine_has_memory():

@@ -1,79 +1,83 @@
-"""The PCI bus, on recorded shapes (Documentation/ABI/testing/sysfs-bus-pci)."""
+"""The PCI bus, on synthetic machines (tests/fixtures/sysfs; each names the document that fixes its shape)."""
 
-from pathlib import Path
+import pytest
 
 from blazar.adapters.hardware.sysfs import pci_gpus
-from blazar.adapters.hardware.vulkan import vulkan_drivers
 from blazar.domain.records import Gpu
+from tests.support.sysfs_trees import cases, grow
 
 GIB = 2**30
 
 
-def device(root: Path, address: str, ids: tuple[str, str, str], driver: str = "", **files: int) -> None:
-    """One device folder: class, vendor, device; its driver link and further numbers."""
-    folder = root / "sys/bus/pci/devices" / address
-    folder.mkdir(parents=True)
-    for name, value in zip(("class", "vendor", "device"), ids, strict=True):
-        (folder / name).write_text(f"{value}\n")
-    for name, number in files.items():
-        (folder / name).write_text(f"{number}\n")
-    if driver:
-        (folder / "driver").symlink_to(f"../../../bus/pci/drivers/{driver}")
+@pytest.mark.parametrize("case", cases(), ids=lambda case: case.stem)
+def test_every_machine_names_its_source(case):
+    """A tree that nobody can check against a document proves nothing."""
+    lines = case.read_text().splitlines()
+    assert lines[0].startswith("# ")
+    assert any(line.startswith("# Source: ") for line in lines)
 
 
-def test_cards_of_every_maker(tmp_path):
-    """VGA and 3D controllers of known makers are found, with their driver, in bus order; AMD tells its memory."""
-    device(tmp_path, "0000:41:00.0", ("0x030200", "0x10de", "0x2684"), "nvidia")
-    device(
-        tmp_path,
-        "0000:03:00.0",
-        ("0x030000", "0x1002", "0x744c"),
-        "amdgpu",
-        mem_info_vram_total=24 * GIB,
-        mem_info_vram_used=GIB,
-    )
-    device(tmp_path, "0000:00:02.0", ("0x030000", "0x8086", "0xa7a0"), "i915")
-    assert [found.gpu for found in pci_gpus(tmp_path)] == [
-        Gpu(0, "Intel GPU 8086:a7a0", "intel", 0, 0, "i915"),
-        Gpu(0, "AMD GPU 1002:744c", "amd", 24 * GIB, 23 * GIB, "amdgpu"),
-        Gpu(0, "NVIDIA GPU 10de:2684", "nvidia", 0, 0, "nvidia"),
-    ]
+@pytest.mark.parametrize(
+    ("case", "gpus"),
+    [
+        (
+            "amd-card",
+            [Gpu(0, "AMD GPU 1002:744c", "amd", 24 * GIB, 23 * GIB, "amdgpu", "rocm", "0000:03:00.0")],
+        ),
+        (
+            "amd-apu",
+            [Gpu(0, "AMD GPU 1002:15bf", "amd", 15 * GIB, 14 * GIB, "amdgpu", "vulkan", "0000:c4:00.0", shared=True)],
+        ),
+        (
+            "amd-apu-carveout",
+            [Gpu(0, "AMD GPU 1002:1586", "amd", 96 * GIB, 95 * GIB, "amdgpu", "rocm", "0000:c5:00.0")],
+        ),
+        (
+            "amd-instinct",
+            [Gpu(0, "AMD GPU 1002:74a1", "amd", 206141652992, 205843857408, "amdgpu", "rocm", "0000:0c:00.0")],
+        ),
+        (
+            "intel-xe",
+            [
+                Gpu(0, "Intel GPU 8086:a7a0", "intel", 0, 0, "i915", "vulkan", "0000:00:02.0", shared=True),
+                Gpu(0, "Intel GPU 8086:e20b", "intel", 12 * GIB, 12 * GIB, "xe", "vulkan", "0000:03:00.0"),
+            ],
+        ),
+        ("intel-i915", [Gpu(0, "Intel GPU 8086:56a0", "intel", 0, 0, "i915", "sycl", "0000:03:00.0")]),
+        (
+            "nvidia-bus",
+            [
+                Gpu(0, "NVIDIA GPU 10de:2684", "nvidia", 0, 0, "nvidia", "cuda", "0000:01:00.0"),
+                Gpu(0, "NVIDIA GPU 10de:2330", "nvidia", 0, 0, "", "", "0000:02:00.0"),
+                Gpu(0, "NVIDIA GPU 10de:1b06", "nvidia", 0, 0, "", "", "0000:41:00.0"),
+            ],
+        ),
+        ("no-accelerator", []),
+    ],
+)
+def test_what_is_on_the_bus(tmp_path, case, gpus):
+    """Makers, drivers and memory, in bus order; where the kernel tells no memory there is none to load into."""
+    assert pci_gpus(grow(case, tmp_path)) == gpus
 
 
-def test_what_is_no_accelerator(tmp_path):
-    """Network cards, management consoles, virtual screens and cards given to a virtual machine are left out."""
-    device(tmp_path, "0000:00:03.0", ("0x020000", "0x8086", "0x1533"), "igb")
-    device(tmp_path, "0000:00:04.0", ("0x030000", "0x1a03", "0x2000"), "ast")
-    device(tmp_path, "0000:00:05.0", ("0x030000", "0x1af4", "0x1050"), "virtio-pci")
-    device(tmp_path, "0000:00:06.0", ("0x030000", "0x10de", "0x2684"), "vfio-pci")
-    device(tmp_path, "0000:00:07.0", ("0x040300", "0x10de", "0x22ba"), "snd_hda_intel")
-    assert pci_gpus(tmp_path) == []
-
-
-def test_a_card_without_a_useful_driver(tmp_path):
-    """No driver, and one that no engine can use, look the same: empty."""
-    device(tmp_path, "0000:01:00.0", ("0x030000", "0x10de", "0x2684"))
-    device(tmp_path, "0000:02:00.0", ("0x030000", "0x10de", "0x2684"), "nouveau")
-    assert [found.gpu.driver for found in pci_gpus(tmp_path)] == ["", ""]
+def test_a_card_without_sensors_is_a_card(tmp_path):
+    """Without hwmon nothing tells an APU: its mappable pages are then no memory to count on."""
+    root = grow("amd-apu", tmp_path)
+    for file in (root / "sys/bus/pci/devices/0000:c4:00.0/hwmon/hwmon3").iterdir():
+        file.unlink()
+    (gpu,) = pci_gpus(root)
+    assert (gpu.total, gpu.shared) == (GIB // 2, False)
 
 
 def test_broken_entries_are_skipped(tmp_path):
     """Unreadable numbers and missing files find nothing and raise nothing."""
     assert pci_gpus(tmp_path) == []
-    device(tmp_path, "0000:01:00.0", ("zz", "0x10de", "0x1"))
-    (tmp_path / "sys/bus/pci/devices/0000:02:00.0").mkdir()
-    assert pci_gpus(tmp_path) == []
-
-
-def test_vulkan_drivers_by_their_manifests(tmp_path):
-    """Hardware drivers count once, whichever folder they stand in; software ones do not."""
-    for name in (
-        "usr/share/vulkan/icd.d/radeon_icd.x86_64.json",
-        "usr/share/vulkan/icd.d/lvp_icd.json",
-        "etc/vulkan/icd.d/nvidia_icd.json",
-    ):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("{}")
-    (tmp_path / "usr/share/vulkan/icd.d/readme.txt").write_text("")
-    assert vulkan_drivers(tmp_path) == ("nvidia_icd", "radeon_icd.x86_64")
-    assert vulkan_drivers(tmp_path / "none") == ()
+    root = grow("amd-card", tmp_path)
+    card = root / "sys/bus/pci/devices/0000:03:00.0"
+    (card / "mem_info_vram_used").write_text("many")
+    assert [(gpu.total, gpu.free) for gpu in pci_gpus(root)] == [(24 * GIB, 24 * GIB)]
+    (card / "mem_info_vram_total").write_bytes(b"\xff\xfe")
+    assert [(gpu.total, gpu.free) for gpu in pci_gpus(root)] == [(0, 0)]
+    (card / "class").write_text("zz")
+    (root / "sys/bus/pci/devices/0000:09:00.0").mkdir()
+    assert pci_gpus(root) == []

@@ -1,6 +1,6 @@
 """The whole cold shell over small fakes, wrapped as composition wraps it; the hot paths end in a lane that only counts."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,12 +10,14 @@ from blazar.adapters.http.entrance import Entrance
 from blazar.adapters.http.layers.doors import Doors
 from blazar.adapters.http.layers.order import wrap
 from blazar.adapters.http.manage.children import Children, children_blueprint
+from blazar.adapters.http.manage.fit import Fit, fit_blueprint
 from blazar.adapters.http.manage.meta import Meta, meta_blueprint
 from blazar.adapters.http.manage.reports import Reports, reports_blueprint
 from blazar.adapters.http.ollama.library import Library, library_blueprint
 from blazar.adapters.http.openai.models import models_blueprint
 from blazar.adapters.http.routes import ROUTES
 from blazar.application.models.show_model import Shown
+from blazar.application.supervise.charges import Tenant
 from blazar.application.supervise.views import InstanceView, Supervising
 from blazar.domain import names
 from blazar.domain.errors import ModelNotFound
@@ -105,6 +107,7 @@ class Parts:
         self.doors = layers or doors(clock=self.clock)
         self.lane: list[str] = []
         self.removed: list[tuple[str, bool]] = []
+        self.fitted: list[dict[str, Any]] = []
         self.broken: Exception | None = None
         self.quart = create_app(self.blueprints())
         entrance = Entrance()
@@ -119,6 +122,7 @@ class Parts:
             meta_blueprint(Meta(clock=self.clock, meter=self.doors.meter, version="9.9.9")),
             children_blueprint(Children(supervising=self.supervising, list_models=self.list_models, clock=self.clock)),
             reports_blueprint(Reports(explain=self.explain, diagnose=self.diagnose, list_engines=lambda: [ENGINE])),
+            fit_blueprint(Fit(self.fit, lambda: ())),
             models_blueprint(self.list_models),
             library_blueprint(library),
         ]
@@ -159,8 +163,12 @@ class Parts:
         self.models[target] = replace(self.get(source), name=target)
         return self.models[target]
 
-    def explain(self, model: str) -> dict[str, Any]:
+    def explain(self, model: str, _: Sequence[object] = ()) -> dict[str, Any]:
         return {"model": self.get(model).name, "argv": ["llama-server"]}
+
+    def fit(self, body: Mapping[str, Any], tenants: Sequence[Tenant]) -> dict[str, Any]:
+        self.fitted.append(dict(body))
+        return {"model": self.get(body.get("model") or body["target"]).name, "take": None}
 
     async def diagnose(self) -> dict[str, Any]:
         return {

@@ -71,12 +71,14 @@ def test_children_are_counted():
 
 def test_live_children_are_read_at_scrape_time():
     """Gauges show now; a state that emptied is 0, not gone."""
-    meter, views = a_meter(), [a_view(), a_view("big", "loading")]
+    meter, views = a_meter(), [a_view()._replace(planned=5000, measured=6000), a_view("big", "loading")]
     meter.watch_children(lambda: views)
     scrape = lint(meter.exposition())
     assert scrape.value("blazar_children", state="serving") == 1
     assert scrape.value("blazar_children", state="draining") == 0
     assert scrape.value("blazar_child_resident_bytes", instance="tiny") == 4096
+    assert scrape.value("blazar_child_planned_bytes", instance="tiny") == 5000
+    assert scrape.value("blazar_child_measured_bytes", instance="tiny") == 6000
     assert scrape.value("blazar_child_waiting", instance="big") == 3
     views.clear()
     scrape = lint(meter.exposition())

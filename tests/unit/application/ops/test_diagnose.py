@@ -6,14 +6,16 @@ from typing import Any
 import pytest
 
 from blazar.application.ops.diagnose import Diagnose, Installation
+from blazar.application.ports.hardware import ListedDevice
 from blazar.application.supervise.views import InstanceView
 from blazar.domain import teaching
 from blazar.domain.errors import StoreTrouble
 from blazar.domain.kinds import Provenance
+from blazar.domain.records import Trouble
 from tests.fakes.catalog import MemoryModelCatalog, a_model
 from tests.fakes.disk import FakeDisk
 from tests.fakes.engines import MemoryEngineCatalog, an_engine
-from tests.fakes.hardware import GIB, FakeCensus, a_gpu, a_machine
+from tests.fakes.hardware import GIB, FakeCensus, FakeDeviceLister, a_gpu, a_machine
 from tests.fakes.weights import MemoryWeightFiles, some_facts
 
 SECTIONS = ["SYSTEM", "GPU", "ENGINES", "MODELS", "CHANNELS", "RUNTIME"]
@@ -147,6 +149,64 @@ def test_vulkan_matters_where_nothing_else_does():
     with_driver = a_machine(gpus=[amd])._replace(vulkan=("radeon_icd",))
     assert rows(healthy(hardware=FakeCensus(with_driver)))["vulkan"]["status"] == "ok"
     assert "vulkan" not in rows(healthy(hardware=FakeCensus(a_machine(gpus=[a_gpu()]))))
+
+
+def test_what_a_card_can_do_is_shown():
+    """Compute capability, and the CUDA of its driver; an APU's memory is said to be the machine's."""
+    card = a_gpu()._replace(compute_capability="8.9")
+    apu = a_gpu(1, vendor="amd", driver="amdgpu")._replace(shared=True)
+    found = rows(healthy(hardware=FakeCensus(a_machine(gpus=[card, apu])._replace(cuda_version="12.4"))))
+    assert found["gpu 0"]["detail"].endswith("driver 555.42, compute capability 8.9, CUDA up to 12.4")
+    assert found["gpu 1"]["detail"].endswith("driver amdgpu, out of the machine's own memory")
+
+
+def test_a_probe_without_an_answer_is_a_row():
+    """It names the probe and what to do, in the section it belongs to; "none found" would claim too much then."""
+    troubles = (Trouble("nvml", "no answer within 15 s"), Trouble("memory", "KeyError('x')"), Trouble("new", "?"))
+    machine = a_machine(ram=0, available=0)._replace(troubles=troubles)
+    diagnose = healthy(hardware=FakeCensus(machine))
+    found = rows(diagnose, "GPU")
+    assert {name: row["status"] for name, row in found.items()} == {"probe nvml": "warn", "probe new": "warn"}
+    assert found["probe nvml"]["detail"] == "hardware probe nvml: no answer within 15 s"
+    assert "nvidia-smi" in found["probe nvml"]["remedy"]
+    assert found["probe new"]["remedy"]
+    system = rows(diagnose, "SYSTEM")
+    assert system["probe memory"]["status"] == "warn"
+    assert "memory" not in system
+
+
+@pytest.mark.parametrize(
+    ("devices", "status", "detail"),
+    [
+        ([ListedDevice("CUDA0", "RTX 4090", 1, 1)], "ok", "engine 'b11434' computes on CUDA0 (RTX 4090)"),
+        ([], "warn", "engine 'b11434' sees no GPU: it computes on the processor"),
+    ],
+)
+def test_what_the_engine_sees_of_the_cards(devices, status, detail):
+    """A build for the processor on a machine with a card is the mistake that people make."""
+    lister = FakeDeviceLister(devices)
+    engines = MemoryEngineCatalog([an_engine(), an_engine("old")])
+    row = rows(healthy(hardware=FakeCensus(a_machine(gpus=[a_gpu()])), lister=lister, engines=engines))[
+        "engine devices"
+    ]
+    assert (row["status"], row["detail"]) == (status, detail)
+    assert lister.asked == ["b11434"]
+
+
+def test_an_engine_is_asked_only_where_there_is_something_to_see():
+    """Without a card, and where it gives no answer, nothing is said; nor when the catalog cannot be read."""
+    lister = FakeDeviceLister([])
+    for gpus in ([], [a_gpu(driver="", total=0)]):
+        assert "engine devices" not in rows(healthy(hardware=FakeCensus(a_machine(gpus=gpus)), lister=lister))
+    assert lister.asked == []
+    with_card = FakeCensus(a_machine(gpus=[a_gpu()]))
+    assert "engine devices" not in rows(healthy(hardware=with_card, lister=FakeDeviceLister(None)))
+
+    class Broken(MemoryEngineCatalog):
+        def list_engines(self):
+            raise StoreTrouble("the catalog cannot be read")
+
+    assert "engine devices" not in rows(healthy(hardware=with_card, lister=lister, engines=Broken()), "GPU")
 
 
 def test_no_engine_is_told_as_everywhere():

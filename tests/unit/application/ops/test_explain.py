@@ -5,20 +5,24 @@ import json
 import pytest
 
 from blazar.application.ops.explain import Explain
+from blazar.application.ports.children import Measured
+from blazar.application.supervise.charges import Tenant
 from blazar.domain import teaching
 from blazar.domain.errors import ModelNotFound
 from blazar.domain.kinds import Weights
 from tests.fakes.catalog import MemoryModelCatalog, a_model
 from tests.fakes.engines import MemoryEngineCatalog, an_engine
-from tests.fakes.hardware import GIB, FakeCensus, a_machine
-from tests.support.supervision import a_planner
+from tests.fakes.hardware import GIB, FakeCensus, a_gpu, a_machine
+from tests.fakes.weights import heavy_shape
+from tests.support.supervision import AnyWeightFiles, a_planner
 
 
 def explain(model="m", *rows, settings=None, census=None, **changes):
     """What is said of `model`."""
     census = census or FakeCensus()
-    planner = a_planner(census, {"m": settings or {}}, **changes)
-    return Explain(MemoryModelCatalog(rows or [a_model("m", ctx_train=512)]), planner, census)(model)
+    rows = rows or [a_model("m", ctx_train=512)]
+    planner = a_planner(census, {"m": settings or {}}, AnyWeightFiles(rows[0].ctx_train), **changes)
+    return Explain(MemoryModelCatalog(rows), planner, census)(model)
 
 
 def test_it_tells_the_whole_story():
@@ -46,6 +50,47 @@ def test_a_load_that_does_not_fit_is_a_refusal_with_numbers():
     free = explain("m", big, census=census, settings={"spawn_mem_guard": False})
     assert free["refusal"] is None
     assert free["fit"]["fits"]
+
+
+def test_the_plan_of_the_next_spawn_is_shown():
+    """The verdict with its places, beside the guard's numbers and the words that follow from it."""
+    found = explain()
+    verdict = found["fit"]["verdict"]
+    assert (verdict["outcome"], verdict["chosen"]["ctx"], verdict["chosen"]["slots"]) == ("fits", 512, found["slots"])
+    assert (found["fit"]["evict"], found["fit"]["waits"]) == ([], False)
+    assert {"fits", "guard", "weights", "need", "available"} <= found["fit"].keys()
+    json.dumps(found)
+
+
+def a_tenant(key, idle_since):
+    """A child that holds 20 GiB of the card."""
+    return Tenant(key, 7, idle_since, False, False, Measured(GIB, 0, (("CUDA0", 20 * GIB),)), (), object())
+
+
+@pytest.mark.parametrize(("idle_since", "evict", "waits"), [(5.0, ["x"], False), (None, [], True)])
+def test_who_would_leave_and_who_would_be_waited_for(idle_since, evict, waits):
+    """The model's own child is none of them: it would be gone before its next one starts."""
+    card = a_gpu()._replace(kind="cuda", free=2 * GIB)
+    census = FakeCensus(a_machine(ram=4 * GIB, available=3 * GIB, gpus=(card,)))
+    files = AnyWeightFiles()
+    files.every = heavy_shape(20 * GIB)
+    planner = a_planner(census, {}, files)
+    tenants = (a_tenant("m", None), a_tenant("x", idle_since))
+    found = Explain(MemoryModelCatalog([a_model("m")]), planner, census)("m", tenants)
+    assert (found["fit"]["fits"], found["fit"]["evict"], found["fit"]["waits"]) == (False, evict, waits)
+    assert found["refusal"] is None
+
+
+def test_a_model_that_never_fits_is_refused_with_what_would_help():
+    """The sentence that its request would get; the words are those of a load that is tried all the same."""
+    files = AnyWeightFiles()
+    files.every = heavy_shape(300 * GIB)
+    census = FakeCensus()
+    planner = a_planner(census, {}, files)
+    found = Explain(MemoryModelCatalog([a_model("m")]), planner, census)("m")
+    assert found["refusal"].startswith("'m' cannot be loaded: will never fit here")
+    assert found["fit"]["verdict"]["outcome"] == "never"
+    assert found["argv"]
 
 
 def test_weights_that_nothing_serves_name_every_lane():

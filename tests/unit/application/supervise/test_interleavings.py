@@ -12,6 +12,7 @@ from blazar.application.supervise.surroundings import Limits
 from blazar.domain.errors import BlazarError
 from tests.fakes.catalog import a_model
 from tests.fakes.children import Script
+from tests.support.cards import CARD, CARD_BYTES, on_card
 from tests.support.supervision import World, run
 
 STEPS = 700
@@ -147,3 +148,26 @@ def test_fuzz_every_request_ends(seed):
         assert not world.told("supervisor_fault"), world.told("supervisor_fault")
 
     run(world, scenario)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_fuzz_no_byte_is_given_away_twice(seed):
+    """Whatever children use or were promised never exceeds the card, which two of the three share at most; nobody hangs."""
+    sizes = ((10, 10, 12), (15, 6, 6), (13, 11, 10), (20, 20, 1))[seed % 4]
+
+    async def scenario(world):
+        chaos = Chaos(world, seed)
+        for _ in range(STEPS // 2):
+            await chaos.step()
+            assert world.census.used <= CARD_BYTES
+            held = [
+                one.sizes({}) | {CARD: max(one.sizes({}).get(CARD, 0), dict(one.promised).get(CARD, 0))}
+                for one in world.supervisor.tenants()
+            ]
+            assert sum(one.get(CARD, 0) for one in held) <= CARD_BYTES
+        await chaos.finish()
+        assert chaos.served > STEPS / 40
+        assert all((view.in_flight, view.waiting) == (0, 0) for view in world.supervisor.views())
+        assert not world.told("supervisor_fault"), world.told("supervisor_fault")
+
+    run(on_card(Limits(max_loaded_models=(0, 2)[seed % 2]), sizes, b={"slots": 3}), scenario)

@@ -1,18 +1,21 @@
 """Model, engine and settings to what the child is told."""
 
+from dataclasses import replace
+
 import pytest
 
 from blazar.adapters.engines.llamacpp.spec import LLAMACPP
 from blazar.application.config.layers import load_config
 from blazar.application.config.model import Config
-from blazar.application.supervise.launch_plan import slots_for, unified, window_for
+from blazar.application.supervise.fit_settings import slots_for, unified, window_for
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed, Unserved
 from blazar.domain.kinds import Task, Weights
 from tests.fakes.catalog import a_model
 from tests.fakes.engines import MemoryEngineCatalog, an_engine
-from tests.fakes.hardware import GIB, FakeCensus, a_machine
-from tests.support.supervision import KnowsAll, a_config, a_planner
+from tests.fakes.hardware import GIB, FakeCensus, a_gpu, a_machine
+from tests.fakes.weights import heavy_shape
+from tests.support.supervision import AnyWeightFiles, KnowsAll, a_config, a_planner
 
 
 def settings_of(**said):
@@ -22,20 +25,23 @@ def settings_of(**said):
 
 def real_plan(text="", model=None, *, ram=64, known=()):
     """The launch of one model on llama.cpp's own flags, from the text of a config.toml."""
+    model = model or a_model("m", ctx_train=8192)
     planner = a_planner(
         FakeCensus(a_machine(ram=ram * GIB)),
         {},
+        AnyWeightFiles(model.ctx_train),
         drivers={LLAMACPP.kind: LLAMACPP},
         probe=KnowsAll(known),
         settings_for=load_config(text, "config.toml").config.settings_for,
     )
-    return planner.plan(model or a_model("m", ctx_train=8192))
+    return planner.plan(model)
 
 
 def plan(model=None, wish=0, **settings):
     """The launch of one model under these settings."""
     model = model or a_model("m", ctx_train=8192)
-    return a_planner(FakeCensus(a_machine(cores=6)), {model.name: settings}).plan(model, ctx=wish)
+    files = AnyWeightFiles(model.ctx_train)
+    return a_planner(FakeCensus(a_machine(cores=6)), {model.name: settings}, files).plan(model, ctx=wish)
 
 
 def said(launch, flag):
@@ -49,9 +55,9 @@ def test_the_floor_of_a_plan():
     launch = plan()
     assert launch.plan.words == (
         "/engines/b11434/llama-server",
-        *("--model", "/models/m.gguf", "--alias", "m", "--ctx-size", "4096", "--parallel", "1", "--threads", "6"),
+        *("--model", "/models/m.gguf", "--alias", "m", "--ctx-size", "8192", "--parallel", "2", "--threads", "6"),
     )
-    assert (launch.plan.ctx, launch.plan.slots, launch.plan.weights) == (4096, 1, 240_128)
+    assert (launch.plan.ctx, launch.plan.slots, launch.plan.weights) == (4096, 2, 240_128)
     assert (launch.plan.key, launch.plan.model, launch.plan.tag) == ("m", "m", "b11434")
     assert launch.load_cap == 180.0
     assert launch.plan.notes == ()
@@ -97,8 +103,8 @@ def test_a_chosen_window_that_shrinks_is_noted():
 
 
 def test_slots():
-    """1 unless configured; always 1 when answers must repeat."""
-    assert [slots_for(settings_of(**said)) for said in ({}, {"slots": 0}, {"slots": 3})] == [1, 1, 3]
+    """Open unless configured; always 1 when answers must repeat."""
+    assert [slots_for(settings_of(**said)) for said in ({}, {"slots": 0}, {"slots": 3})] == [0, 0, 3]
     assert slots_for(settings_of(slots=3, deterministic=True)) == 1
     assert said(real_plan("slots = 3\ndeterministic = true"), "--parallel") == "1"
     assert (
@@ -206,6 +212,70 @@ def test_an_extra_flag_that_is_ours_is_refused(flag):
 def test_a_build_that_could_not_be_asked_is_trusted():
     """Nothing is known of its flags, so none of them is wrong."""
     assert extra(["--whatever"]).plan.words[-1] == "--whatever"
+
+
+def on_two_cards(text, weights=10):
+    """The launch of a model of so many GiB on a machine with two 24 GiB cards."""
+    files = AnyWeightFiles()
+    files.every = heavy_shape(weights * GIB)
+    cards = [a_gpu(number)._replace(kind="cuda") for number in range(2)]
+    planner = a_planner(
+        FakeCensus(a_machine(ram=64 * GIB, gpus=cards)),
+        {},
+        files,
+        drivers={LLAMACPP.kind: LLAMACPP},
+        settings_for=load_config(text, "config.toml").config.settings_for,
+    )
+    return planner.plan(a_model("m"))
+
+
+def test_the_verdict_is_compiled_into_words_and_variables():
+    """One card by its name, two with a split and pins; the ladder's and the machine's choices come from one plan."""
+    one = on_two_cards("")
+    assert (said(one, "--device"), said(one, "--n-gpu-layers"), said(one, "--tensor-split")) == ("CUDA0", "3", None)
+    assert one.plan.env == (("CUDA_DEVICE_ORDER", "PCI_BUS_ID"),)
+    two = on_two_cards("", 30)
+    assert said(two, "--device") == "CUDA0,CUDA1"
+    assert said(two, "--tensor-split") is not None
+    assert ("CUDA_VISIBLE_DEVICES", "0,1") in two.plan.env
+    assert two.verdict.fits
+
+
+def test_a_person_s_environment_wins_over_the_plan_s():
+    """Whoever orders cards otherwise has a reason."""
+    launch = on_two_cards('engine_env = { CUDA_DEVICE_ORDER = "FASTEST_FIRST" }')
+    assert launch.plan.env == (("CUDA_DEVICE_ORDER", "FASTEST_FIRST"),)
+
+
+def test_what_is_not_split_is_planned_for_its_one_card():
+    """By its number, and in its own words; a model that only two cards hold does not fit whole then."""
+    launch = on_two_cards('split_mode = "none"\nmain_gpu = 1')
+    assert launch.verdict.pins == ("CUDA1",)
+    assert (said(launch, "--main-gpu"), said(launch, "--split-mode"), said(launch, "--device")) == ("1", "none", None)
+    large = on_two_cards('split_mode = "none"', 30)
+    assert large.verdict.pins == ("CUDA0",)
+    assert int(said(large, "--n-gpu-layers")) < 3
+
+
+def test_a_window_that_a_request_wants_is_not_given_up_for_room():
+    """The default may shrink to keep the model whole, but not below what was asked for (cases B8, F14)."""
+    files = AnyWeightFiles(65536)
+    files.every = replace(heavy_shape(2 * GIB), trained_ctx=65536)
+    card = a_gpu(total=3 * GIB + 100 * 2**20)._replace(kind="cuda")
+    said = {"default_ctx": 65536, "cache_type": "f16"}
+    planner = a_planner(FakeCensus(a_machine(ram=64 * GIB, gpus=(card,))), {"m": said}, files)
+    model = a_model("m", ctx_train=65536)
+    assert 4096 <= planner.plan(model).plan.ctx < 60_000
+    assert planner.plan(model, ctx=60_000).plan.ctx >= 60_000
+
+
+def test_what_never_fits_is_compiled_as_configured():
+    """The words of a load that is tried all the same (the guard is off): nothing of a plan that found no place."""
+    launch = on_two_cards("", 3000)
+    assert not launch.verdict.placed
+    assert said(launch, "--ctx-size") == "512"
+    assert said(launch, "--device") is None
+    assert launch.plan.env == ()
 
 
 def test_the_pin_of_a_model_chooses_its_build():

@@ -18,6 +18,8 @@ ROW: dict[str, Any] = {
     "waiting": 3,
     "port": 4000,
     "size": 2**29,
+    "planned": 3 * 2**28,
+    "measured": 2**30,
     "until_seconds": 75,
 }
 
@@ -29,10 +31,12 @@ def running(root: FakeRoot, stub: StubDaemon) -> None:
 
 
 def test_ps_shows_everything_that_matters(cli: Cli, stub: StubDaemon) -> None:
-    """Engine and provenance (D20), window, slots, requests, port, GiB (B20), countdown."""
-    stub.answers["GET", "/api/ps"] = (200, {"models": [ROW, {**ROW, "key": "x", "waiting": 0, "until_seconds": None}]})
+    """Engine and provenance (D20), window, slots, requests, port, GiB (B20), planned beside measured, countdown."""
+    other = {**ROW, "key": "x", "waiting": 0, "until_seconds": None, "planned": 0}
+    stub.answers["GET", "/api/ps"] = (200, {"models": [ROW, other]})
     head, first, second = cli("ps").out.splitlines()
-    assert head.split() == ["NAME", "STATE", "ENGINE", "PROVENANCE", "CTX", "SLOTS", "BUSY", "PORT", "SIZE", "UNTIL"]
+    titles = "NAME STATE ENGINE PROVENANCE CTX SLOTS BUSY PORT SIZE PLANNED MEASURED UNTIL"
+    assert head.split() == titles.split()
     assert first.split() == [
         "tiny#1",
         "serving",
@@ -45,10 +49,14 @@ def test_ps_shows_everything_that_matters(cli: Cli, stub: StubDaemon) -> None:
         "4000",
         "0.50",
         "GiB",
+        "0.75",
+        "GiB",
+        "1.00",
+        "GiB",
         "1m",
         "15s",
     ]
-    assert second.split() == ["x", "serving", "b1", "archive", "2048", "1", "1", "4000", "0.50", "GiB", "stays"]
+    assert " ".join(second.split()) == "x serving b1 archive 2048 1 1 4000 0.50 GiB - 1.00 GiB stays"
     assert cli("ps", "-q").out == "tiny\ntiny\n"
     assert cli("ps", "--json").json()["models"][0] == ROW
 
@@ -56,7 +64,7 @@ def test_ps_shows_everything_that_matters(cli: Cli, stub: StubDaemon) -> None:
 def test_ps_of_an_older_or_other_daemon_still_prints(cli: Cli, stub: StubDaemon) -> None:
     """Fields that are missing are dashes, never a traceback."""
     stub.answers["GET", "/api/ps"] = (200, {"models": [{"name": "tiny"}]})
-    assert cli("ps").out.splitlines()[1].split() == ["tiny", "-", "-", "-", "-", "-", "0", "-", "0.00", "GiB", "stays"]
+    assert " ".join(cli("ps").out.splitlines()[1].split()) == "tiny - - - - - 0 - 0.00 GiB - - stays"
 
 
 def test_nothing_loaded_is_a_hint(cli: Cli, stub: StubDaemon) -> None:
@@ -109,6 +117,30 @@ def test_explain_quotes_the_command_line_and_no_sentence(cli: Cli, stub: StubDae
         "notes  it is small",
         "       it's slow",
     ]
+
+
+def test_explain_tells_the_plan_in_a_few_lines(cli: Cli, stub: StubDaemon) -> None:
+    """Sentence, places and types; what is empty is left out, and --json has everything."""
+    parts = dict.fromkeys(("weights", "kv", "recurrent", "compute", "projector", "draft", "lora"), 0)
+    card = parts | {"device": "CUDA0", "used": 2**30, "free": 2**31, "weights": 3 * 2**28, "kv": 2**28}
+    verdict = {
+        "sentence": "fits: 1.0 GiB on CUDA0",
+        "devices": [parts | {"device": "host", "used": 0, "free": 2**31}, card],
+        "chosen": {"cache_type_k": "q8_0", "cache_type_v": "q4_0"},
+        "levers": [],
+        "notes": ["the cache is quantised"],
+    }
+    answer = {"model": "tiny", "fit": {"fits": True, "need": 2**30, "verdict": verdict}}
+    stub.answers["GET", "/api/explain?model=tiny"] = (200, answer)
+    assert [line.split(maxsplit=2) for line in cli("explain", "tiny").out.splitlines()[1:]] == [
+        ["fit", "fits", "yes"],
+        ["fit", "need", "1.00 GiB"],
+        ["fit", "plan", "fits: 1.0 GiB on CUDA0"],
+        ["fit", "on", "CUDA0    1.00 GiB of 2.00 GiB free: weights 0.75 GiB, kv 0.25 GiB"],
+        ["fit", "cache", "type  q8_0 (keys), q4_0 (values)"],
+        ["fit", "notes", "the cache is quantised"],
+    ]
+    assert cli("explain", "tiny", "--json").json() == answer
 
 
 def test_evict_says_what_stopped(cli: Cli, stub: StubDaemon) -> None:

@@ -254,6 +254,7 @@ def test_every_key_of_the_configuration_is_honoured() -> None:
 
     settings = load_config(EVERYTHING, "config.toml").config.settings_for("m")
     planned = {"model_path": "/m", "alias": "m", "ctx_size": 512, "slots": 1, "pooling": "mean"}
+    planned |= {"gpu_layers": 3, "kv_unified_per_slot": 256}
     argv = compile_argv(LLAMACPP_FLAGS, settings | planned, flags_in(help_text()))
     assert set(argv.unknown) == NOT_IN_THE_WHEEL
     silent = {flag.name for flag in LLAMACPP_FLAGS} - {*argv.words, *argv.unknown}

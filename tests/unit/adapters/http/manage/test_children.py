@@ -29,6 +29,19 @@ def test_ps_is_ollamas_row_and_ours() -> None:
     assert row["load_seconds"] == 0.25
 
 
+def test_ps_tells_what_was_planned_what_is_used_and_where() -> None:
+    """The size never falls below the part on accelerators, of which ollama's client takes the share."""
+    parts = Parts(SMALL)
+    on_two = {"CUDA0": 90_000_000, "CUDA1": 60_000_000}
+    parts.supervising.running = [
+        VIEW._replace(planned=160_000_000, measured=300_000_000, allocated=155_000_000, devices=tuple(on_two.items()))
+    ]
+    (row,) = call(parts.app, "GET", "/api/ps").json()["models"]
+    assert (row["size"], row["size_vram"]) == (155_000_000, 150_000_000)
+    assert (row["planned"], row["measured"], row["devices"]) == (160_000_000, 300_000_000, on_two)
+    assert row["allocated"] == 155_000_000
+
+
 def test_a_model_that_stays_expires_far_away() -> None:
     """Ollama's client shows that as "Forever"; ours reads null."""
     parts = Parts(SMALL)

@@ -1,6 +1,7 @@
 """Engines, doctor, explain."""
 
 import threading
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from blazar.domain import teaching
@@ -47,7 +48,7 @@ class ThreadNoting(Parts):
 
     threads: ClassVar[list[threading.Thread]] = []
 
-    def explain(self, model: str) -> dict[str, Any]:
+    def explain(self, model: str, _: Sequence[object] = ()) -> dict[str, Any]:
         self.threads.append(threading.current_thread())
         return super().explain(model)
 

@@ -1,0 +1,95 @@
+"""Which devices an engine build would compute on, by its own `--list-devices`. Loads no model.
+
+The rows are those of llama.cpp b11434 (common/arg.cpp, common_print_available_devices), which leaves processors out; other
+engines' lists have rows without memory, and rows for the processor.
+"""
+
+import re
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from blazar.adapters.engines.environment import engine_env
+from blazar.application.ports.drivers import FlagProbe
+from blazar.application.ports.hardware import DeviceLister, ListedDevice
+from blazar.domain.records import Engine
+
+FLAG: Final = "--list-devices"
+
+ANSWER_SECS = 30.0
+"""A cold disk and the start of CUDA on many cards; more is a hang."""
+
+CUDA_ORDER: Final = ("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
+"""What makes CUDA number cards as the driver and the census do; children need the same, or CUDA0 is another card here and there."""
+
+_HEAD = "Available devices:"
+_ROW = re.compile(r"\s+(?P<name>\S+): (?P<label>.*?)(?: \((?P<total>\d+) MiB, (?P<free>\d+) MiB free\))?\s*")
+# The processor is no accelerator, and what runs on it (BLAS) neither: once a CUDA build was told `--device CPU` (contract).
+_PROCESSOR = re.compile(r"(CPU|BLAS|ACCEL)\d*", re.IGNORECASE)
+_MIB = 2**20
+
+_Key = tuple[tuple[str, ...], int, int]
+
+
+def devices_in(text: str) -> tuple[ListedDevice, ...] | None:
+    """The rows of a list, in its order; None where there is no list in the text."""
+    lines = iter(text.splitlines())
+    if not any(line.strip() == _HEAD for line in lines):
+        return None
+    rows = (match for line in lines if (match := _ROW.fullmatch(line)))
+    return tuple(
+        ListedDevice(row["name"], row["label"].strip(), int(row["total"] or 0) * _MIB, int(row["free"] or 0) * _MIB)
+        for row in rows
+        if not _PROCESSOR.fullmatch(row["name"])
+    )
+
+
+class EngineDevices(DeviceLister):
+    """Runs builds that know the flag, in the environment that their children will have; remembers until `invalidate`.
+
+    An empty list stays: what computes on the processor will not find a card because a model was loaded.
+    """
+
+    def __init__(
+        self, flags: FlagProbe, scrubbed: tuple[str, ...] = (), extra: Mapping[str, str] | None = None
+    ) -> None:
+        self._flags, self._scrubbed, self._extra = flags, scrubbed, dict(extra or {})
+        self._known: dict[_Key, tuple[ListedDevice, ...] | None] = {}
+
+    def list_devices(self, engine: Engine) -> tuple[ListedDevice, ...] | None:
+        try:
+            facts = Path(engine.server_path).stat()
+        except OSError:
+            return None
+        key = (engine.words, facts.st_size, facts.st_mtime_ns)
+        known = self._known  # what is asked before an `invalidate` and answered after it goes with the old ones
+        if key not in known:
+            known[key] = self._ask(engine)
+        return known[key]
+
+    def invalidate(self) -> None:
+        self._known = {key: rows for key, rows in self._known.items() if rows == ()}
+
+    def _ask(self, engine: Engine) -> tuple[ListedDevice, ...] | None:
+        if FLAG not in self._flags.known_flags(engine):
+            return None
+        try:
+            done = subprocess.run(
+                (*engine.words, FLAG),
+                env=_ordered(engine_env(self._scrubbed, self._extra.items())),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,  # backends tell there what they load
+                timeout=ANSWER_SECS,
+                encoding="utf-8",
+                errors="replace",
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        return devices_in(done.stdout) if done.returncode == 0 else None
+
+
+def _ordered(env: Mapping[str, str]) -> dict[str, str]:
+    """With cards in PCI order, unless the user has chosen another."""
+    return dict([CUDA_ORDER]) | dict(env)

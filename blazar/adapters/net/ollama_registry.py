@@ -1,0 +1,118 @@
+"""Ollama's registry as far as a preview needs it: a tag's manifest, the tags beside it, and where a layer lies.
+
+Facts of the API (that of container registries): `GET /v2/REPO/manifests/TAG` answers `layers` of `mediaType`, `digest`, `size`,
+the weights among them as `application/vnd.ollama.image.model`, or a list of `manifests` by digest; `GET /v2/REPO/blobs/DIGEST` redirects to the bytes and takes
+ranges; `GET /v2/REPO/tags/list` answers `tags` where the registry offers it.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from blazar.adapters.net.ranges import RangedFile
+from blazar.adapters.net.web import Web
+from blazar.application.ports.remote import Listing, Offer, RemoteFile, RemoteModels
+from blazar.domain import teaching
+from blazar.domain.errors import BlazarError, NotFound
+from blazar.domain.references import RemoteRef
+
+BASE = "https://registry.ollama.ai"
+MOST_TAGS = 32
+"""Manifests read of one model: its sizes times their quantisations can be a hundred."""
+AT_ONCE = 8
+LARGEST = 2**50
+_MANIFEST = {
+    "accept": "application/vnd.docker.distribution.manifest.v2+json, "
+    "application/vnd.docker.distribution.manifest.list.v2+json, application/vnd.oci.image.index.v1+json"
+}
+_MODEL = "application/vnd.ollama.image.model"
+_PROJECTOR = "application/vnd.ollama.image.projector"
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
+
+
+class OllamaRegistry(RemoteModels):
+    """Models of a registry that speaks ollama's manifests."""
+
+    def __init__(self, base: str = BASE) -> None:
+        self._web = Web(base)
+
+    def listing(self, ref: RemoteRef) -> Listing:
+        asked = self._offer(ref, ref.tag)
+        others = [tag for tag in self._tags(ref) if tag != ref.tag and _size_of(tag) == _size_of(ref.tag)][:MOST_TAGS]
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            found = list(pool.map(lambda tag: self._offer_if_any(ref, tag), others))
+        offers = [asked, *(offer for offer in found if offer is not None)]
+        # Several tags may name the very same bytes (`8b`, `latest`): one row, by the tag that was asked for or says most.
+        unique: dict[tuple[str, ...], Offer] = {}
+        for offer in offers:
+            unique.setdefault(tuple(file.at for file in offer.files), offer)
+        return Listing(ref, tuple(unique.values()), asked)
+
+    def open(self, file: RemoteFile) -> RangedFile:
+        return RangedFile(self._web, file.at, file.name, file.size)
+
+    def close(self) -> None:
+        self._web.close()
+
+    def _tags(self, ref: RemoteRef) -> list[str]:
+        """The tags beside the one that was asked for; none where the registry does not say."""
+        try:
+            answer, _ = self._web.json(f"{self._web.base}/v2/{ref.repo}/tags/list", ref.repo)
+        except BlazarError:
+            return []
+        tags = answer.get("tags") if isinstance(answer, dict) else None
+        if not isinstance(tags, list):
+            return []
+        return [tag for tag in tags if isinstance(tag, str) and _TAG.fullmatch(tag)]
+
+    def _offer_if_any(self, ref: RemoteRef, tag: str) -> Offer | None:
+        try:
+            return self._offer(ref, tag)
+        except BlazarError:
+            return None  # a row less; the tag that was asked for is there
+
+    def _offer(self, ref: RemoteRef, tag: str) -> Offer:
+        name = f"{ref.repo.removeprefix('library/')}:{tag}"
+        manifest = self._manifest(ref, tag, name)
+        layers = manifest.get("layers") if isinstance(manifest, dict) else None
+        if not isinstance(layers, list):
+            raise self._web.garbled("its manifest lists no layers")
+        files = tuple(self._layers(ref, name, layers, _MODEL))
+        if not files:
+            raise NotFound(teaching.remote_no_gguf(name))
+        return Offer(tag, _size_of(tag), files, projectors=tuple(self._layers(ref, name, layers, _PROJECTOR)))
+
+    def _manifest(self, ref: RemoteRef, tag: str, name: str) -> Any:
+        """A tag's manifest; of a list of them, one a runner, the one for our engine's kind of file."""
+        manifest = self._one(ref, tag, name)
+        children = manifest.get("manifests") if isinstance(manifest, dict) else None
+        if not isinstance(children, list):
+            return manifest
+        digests = [(json.dumps(child), child.get("digest")) for child in children[:100] if isinstance(child, dict)]
+        known = [(text, digest) for text, digest in digests if isinstance(digest, str) and _DIGEST.fullmatch(digest)]
+        if not known:
+            raise self._web.garbled("its manifest lists no others by digest")
+        ours = [digest for text, digest in known if "llamacpp" in text]
+        return self._one(ref, (ours or [digest for _, digest in known])[0], name)
+
+    def _one(self, ref: RemoteRef, which: str, name: str) -> Any:
+        return self._web.json(f"{self._web.base}/v2/{ref.repo}/manifests/{which}", name, _MANIFEST)[0]
+
+    def _layers(self, ref: RemoteRef, name: str, layers: list[Any], kind: str) -> Iterator[RemoteFile]:
+        for layer in layers[:1000]:
+            if not isinstance(layer, dict) or layer.get("mediaType") != kind:
+                continue
+            digest, size = layer.get("digest"), layer.get("size")
+            if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
+                raise self._web.garbled("its manifest names a layer by no digest")
+            if type(size) is not int or not 0 <= size <= LARGEST:
+                raise self._web.garbled("its manifest gives a layer an impossible size")
+            yield RemoteFile(name, size, f"{self._web.base}/v2/{ref.repo}/blobs/{digest}")
+
+
+def _size_of(tag: str) -> str:
+    """The part of a tag that names the model's size (`8b` of `8b-instruct-q4_K_M`): tags that share it differ in the quantisation."""
+    return tag.partition("-")[0].lower()

@@ -1,0 +1,178 @@
+"""Asking a registry over HTTP: bounded answers, redirects that are looked at, refusals in our words. Knows no registry's API.
+
+The token goes to the registry's own origin and nowhere else. A redirect is followed to other public hosts (a registry's files
+lie on content networks), never from https to http and never to an address of this machine or network.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+import blazar
+from blazar.domain import teaching
+from blazar.domain.errors import Busy, Forbidden, NotFound, RegistryTrouble
+
+MOST_HOPS = 5
+LONGEST_JSON = 16 << 20
+"""Bytes of a listing: a repository of ten thousand files is about 2 MB."""
+CONNECT_SECS, READ_SECS = 10.0, 20.0
+WHOLE_SECS = 120.0
+"""One answer may take so long however steadily it trickles."""
+_RETRY_SECS = 60
+
+
+class Web:
+    """One registry's address, with the token that opens it. Connections are kept until `close`.
+
+    `variable` is where users put the token, as sentences name it; None where there is none.
+    """
+
+    def __init__(
+        self,
+        base: str,
+        token: str = "",
+        *,
+        variable: str | None = None,
+        read_secs: float = READ_SECS,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.base = base.rstrip("/")
+        self.host = urlsplit(self.base).hostname or self.base
+        self._variable = variable
+        self._token, self._read_secs, self._now = token, read_secs, now
+        timeout = httpx.Timeout(read_secs, connect=CONNECT_SECS)
+        headers = {"user-agent": f"blazar/{blazar.__version__}", "accept-encoding": "identity"}
+        try:
+            self._client = httpx.Client(timeout=timeout, headers=headers, follow_redirects=False)
+        except (ImportError, ValueError) as odd:  # a proxy of the environment that cannot be used
+            raise RegistryTrouble(teaching.remote_offline(self.host, str(odd))) from odd
+
+    def close(self) -> None:
+        self._client.close()
+
+    def json(self, url: str, what: str, headers: Mapping[str, str] | None = None) -> tuple[Any, httpx.Headers]:
+        """The JSON at `url` and the answer's headers. `what` is what sentences call the thing asked for."""
+        with self.get(url, what, headers) as answer:
+            raw = bytearray()
+            for part in self.parts(answer):
+                raw += part
+                if len(raw) > LONGEST_JSON:
+                    raise self.garbled(f"more than {LONGEST_JSON >> 20} MiB of JSON")
+        try:
+            return json.loads(raw), answer.headers
+        except (ValueError, RecursionError):
+            raise self.garbled("it is no JSON") from None
+
+    @contextmanager
+    def get(self, url: str, what: str, headers: Mapping[str, str] | None = None) -> Iterator[httpx.Response]:
+        """An answer whose body is still to be read; it is a success. Leaving the block drops what was not read."""
+        with self._translated():
+            answer = self._follow(url, what, dict(headers or {}))
+        try:
+            yield answer
+        finally:
+            answer.close()
+
+    def parts(self, answer: httpx.Response) -> Iterator[bytes]:
+        """The body as it arrives."""
+        if answer.headers.get("content-encoding", "identity") != "identity":
+            raise self.garbled("it is compressed although we asked for it plain")
+        until = self._now() + WHOLE_SECS
+        pieces = answer.iter_raw()
+        while True:
+            with self._translated():
+                part = next(pieces, None)
+            if part is None:
+                return
+            if self._now() > until:
+                raise RegistryTrouble(teaching.remote_slow(self.host, WHOLE_SECS))
+            yield part
+
+    def garbled(self, why: str) -> RegistryTrouble:
+        return RegistryTrouble(teaching.remote_garbled(self.host, why))
+
+    def _follow(self, url: str, what: str, headers: dict[str, str]) -> httpx.Response:
+        for _ in range(MOST_HOPS):
+            request = self._client.build_request("GET", url, headers=self._signed(url, headers))
+            answer = self._client.send(request, stream=True)
+            to = answer.next_request
+            if to is None:
+                with ExitStack() as refused:
+                    refused.callback(answer.close)
+                    self._judge(answer, what)
+                    refused.pop_all()
+                return answer
+            answer.close()
+            self._check_hop(url, to.url)
+            url = str(to.url)
+        raise self.garbled(f"more than {MOST_HOPS} redirects")
+
+    def _signed(self, url: str, headers: Mapping[str, str]) -> dict[str, str]:
+        """The token stays with the origin that it is for."""
+        if self._token and _origin(httpx.URL(url)) == _origin(httpx.URL(self.base)):
+            return {**headers, "authorization": f"Bearer {self._token}"}
+        return dict(headers)
+
+    def _check_hop(self, url: str, to: httpx.URL) -> None:
+        if _origin(to) == _origin(httpx.URL(self.base)):
+            return
+        downgrade = url.startswith("https:") and to.scheme != "https"
+        impossible = (to.port or 0) > 65535
+        if (
+            impossible
+            or downgrade
+            or to.scheme not in ("http", "https")
+            or (_inside(to.host) and not _inside(self.host))
+        ):
+            raise RegistryTrouble(teaching.remote_astray(self.host, f"{to.scheme}://{to.host}"[:200]))
+
+    def _judge(self, answer: httpx.Response, what: str) -> None:
+        """Raise unless it is a success."""
+        status = answer.status_code
+        if status in (200, 206):
+            return
+        gated = answer.headers.get("x-error-code", "") == "GatedRepo" or status == 403
+        if gated:
+            raise Forbidden(teaching.remote_gated(what, self.host, self._variable))
+        if status in (401, 404, 410):
+            raise NotFound(teaching.remote_not_found(what, self.host, self._variable))
+        if status == 429:
+            seconds = _seconds(answer.headers.get("retry-after", ""))
+            raise Busy(teaching.remote_rate_limited(self.host, seconds, self._variable), seconds)
+        raise RegistryTrouble(teaching.remote_said(self.host, status))
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """The library's exceptions become ours where they enter."""
+        try:
+            yield
+        except httpx.TimeoutException as slow:
+            raise RegistryTrouble(teaching.remote_slow(self.host, self._read_secs)) from slow
+        except (httpx.RemoteProtocolError, httpx.DecodingError) as odd:
+            raise self.garbled("it is no proper HTTP") from odd
+        except httpx.InvalidURL as odd:
+            raise self.garbled("it names an impossible address") from odd
+        except httpx.HTTPError as failed:
+            raise RegistryTrouble(teaching.remote_offline(self.host, str(failed) or type(failed).__name__)) from failed
+
+
+def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port
+
+
+def _inside(host: str) -> bool:
+    """Whether a host is an address of this machine or its network, as far as its spelling tells."""
+    try:
+        return not ip_address(host.strip("[]")).is_global
+    except ValueError:
+        return host == "localhost" or host.endswith((".localhost", ".local", ".internal"))
+
+
+def _seconds(text: str) -> int:
+    return min(int(text), 3600) if text.isascii() and text.isdigit() and len(text) < 10 else _RETRY_SECS

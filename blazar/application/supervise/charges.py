@@ -1,0 +1,108 @@
+"""Who uses memory now, and who was promised some: what a plan must find beside the newcomer. Adds up; decides nothing.
+
+A model that serves is charged what it measurably uses, one that still loads the larger of that and its plan. What is used
+is gone from the free memory that the machine reports; what was only promised has to be taken off it here.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from blazar.application.ports.children import HOST, Measured
+from blazar.domain.fit.machine import Machine, Running
+
+
+class Tenant(NamedTuple):
+    """One child that has, or was promised, memory.
+
+    `promised` is by device, empty once it serves; `tenure` tells it from the child that follows it under the same key.
+    `idle_since` is None while it has or awaits requests, or loads.
+    """
+
+    key: str
+    pid: int
+    idle_since: float | None
+    pinned: bool
+    leaving: bool
+    measured: Measured
+    promised: tuple[tuple[str, int], ...]
+    tenure: object
+
+    @property
+    def phase(self) -> tuple[str, int, bool]:
+        """What must not change between looking and deciding: who is there, and whether it has its memory already."""
+        return self.key, id(self.tenure), bool(self.promised)
+
+    @property
+    def turn(self) -> tuple[bool, float]:
+        """Who goes first: those that go anyway, then the longest idle."""
+        return not self.leaving, self.idle_since or 0.0
+
+    def sizes(self, held: Mapping[str, int]) -> dict[str, int]:
+        """Bytes by device; of a device the larger figure, for an engine's own knows nothing of its driver's context."""
+        sizes = dict(self.measured.devices)
+        for device, size in held.items():
+            sizes[device] = max(size, sizes.get(device, 0))
+        return sizes | {HOST: self.measured.resident}
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tenants as a plan sees them. `mapped` are pages of files that are in use and that the system counts as available."""
+
+    running: tuple[Running, ...] = ()
+    outstanding: tuple[tuple[str, int], ...] = ()
+    mapped: int = 0
+
+    def left_of(self, machine: Machine) -> Machine:
+        """The machine without what is promised or mapped. 0 stays unknown, and what is known never becomes 0."""
+        taken = dict(self.outstanding)
+        ram = machine.ram_available
+        if ram:
+            ram = max(1, ram - self.mapped - taken.get(HOST, 0))
+        devices = tuple(
+            device._replace(free=max(0, device.free - taken.get(device.name, 0))) for device in machine.devices
+        )
+        return replace(machine, ram_available=ram, devices=devices, running=self.running)
+
+
+NOBODY = Usage()
+
+
+def usage_of(
+    tenants: Iterable[Tenant], held: Mapping[int, Mapping[str, int]] | None = None, *, rested: bool = False
+) -> Usage:
+    """Everybody's part. `held` is what drivers count on accelerators, by pid.
+
+    One that leaves counts as idle: its memory comes free as if it were let go. `rested` is the same once everybody has come
+    to rest: promises taken up, answers given. Pinned ones stay in any case.
+    """
+    running, outstanding, mapped = [], dict[str, int](), 0
+    for one in sorted(tenants, key=lambda tenant: tenant.turn):
+        sizes = one.sizes((held or {}).get(one.pid, {}))
+        mapped += one.measured.mapped
+        for device, size in one.promised:
+            outstanding[device] = outstanding.get(device, 0) + max(0, size - sizes.get(device, 0))
+            # What it holds once it rests is what it would give back.
+            sizes[device] = max(size, sizes.get(device, 0)) if rested else sizes.get(device, 0)
+        host = sizes.pop(HOST, 0)
+        idle = rested or one.leaving or one.idle_since is not None
+        running.append(Running(one.key, idle, one.pinned and not one.leaving, host, tuple(sizes.items())))
+    return Usage(tuple(running), tuple(outstanding.items()), mapped)
+
+
+def without(machine: Machine, keys: Collection[str]) -> Machine:
+    """The machine once these models are gone: what they use is free, as far as it holds so much."""
+    leaving = [one for one in machine.running if one.key in keys]
+    freed: dict[str, int] = {}
+    for one in leaving:
+        for device, size in one.devices:
+            freed[device] = freed.get(device, 0) + size
+    ram = machine.ram_available
+    if ram:
+        ram = min(machine.ram_total, ram + sum(one.host for one in leaving))
+    devices = tuple(
+        device._replace(free=min(device.total, device.free + freed.get(device.name, 0))) for device in machine.devices
+    )
+    staying = tuple(one for one in machine.running if one.key not in keys)
+    return replace(machine, ram_available=ram, devices=devices, running=staying)

@@ -1,0 +1,50 @@
+"""A verdict in the words of the flag table: what the child is told so that it does what was planned. Plans nothing.
+
+What the engine would do by itself is not said: on a machine without accelerators a plan adds no word. What a person has
+configured stays as it is written.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from blazar.application.supervise.fit_settings import unified
+from blazar.domain.fit.machine import Machine
+from blazar.domain.fit.shards import pins
+from blazar.domain.fit.verdict import Verdict
+
+CUDA_ORDER = ("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
+"""Without it CUDA puts its fastest card first, and CUDA0 is another card to the child than to the census (CUDA's programming guide)."""
+_OWN_TYPE = "f16"
+"""The engine's cache type unless it is told another."""
+
+
+def flags_for(verdict: Verdict, settings: Mapping[str, Any], machine: Machine) -> dict[str, Any]:
+    """Settings by the flag table's keys, for the decided window, slots, cache types and places."""
+    chosen = verdict.settings
+    slots = chosen.parallel
+    told: dict[str, Any] = {"ctx_size": chosen.ctx, "slots": slots, "kv_unified": unified(settings, slots)}
+    if told["kv_unified"] and chosen.ctx > verdict.ctx:
+        # Else one long request could take the windows that were promised to the others.
+        told["kv_unified_per_slot"] = verdict.ctx
+    for key, kind in (("cache_type_k", chosen.cache_type_k), ("cache_type_v", chosen.cache_type_v)):
+        told[key] = settings[key] or ("" if kind == _OWN_TYPE else kind)
+    if not machine.pool:
+        return told
+    told["gpu_layers"] = verdict.gpu_layers
+    # Who splits by rows or names a main GPU has placed the model himself; a share or a device list of ours would undo that.
+    if settings["split_mode"] in ("", "layer") and settings["main_gpu"] < 0 and verdict.gpu_layers:
+        told["devices"] = tuple(settings["devices"]) or verdict.pins
+        told["tensor_split"] = settings["tensor_split"] or ",".join(f"{part:g}" for part in chosen.tensor_split)
+    return told
+
+
+def env_for(verdict: Verdict, machine: Machine) -> dict[str, str]:
+    """Variables that keep devices' names and the plan's cards together; empty where no card of CUDA's is planned with.
+
+    A child over several cards is held to them where there is no doubt which these are (`shards.pins`); one card is named by
+    `--device` alone, for among the visible ones it would be numbered anew.
+    """
+    chosen = [device for device in machine.pool if device.name in verdict.pins]
+    if not any(device.kind == "cuda" for device in chosen):
+        return {}
+    return dict([CUDA_ORDER]) | dict(pins(machine, chosen) if len(chosen) > 1 else ())

@@ -1,0 +1,90 @@
+"""What every registry must do: the one in memory, Hugging Face and ollama's, on loopback."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from blazar.adapters.net.huggingface import HuggingFace
+from blazar.adapters.net.ollama_registry import OllamaRegistry
+from blazar.application.ports.remote import Offer, RemoteFile, RemoteModels
+from blazar.domain.errors import NotFound
+from blazar.domain.references import RemoteRef
+from tests.fakes.remote import MemoryRegistry
+from tests.support.registry import Answer, Blob, Registry, hub_rows, manifest
+
+FRONT = b"GGUF" + bytes(range(200))
+SIZE = 5_000_000_000
+
+
+@dataclass
+class World:
+    """A registry that holds `there` with the quantisation or tag `q8_0`, five gigabytes that begin with `FRONT`."""
+
+    models: RemoteModels
+    there: RemoteRef
+    gone: RemoteRef
+    no_tag: RemoteRef
+
+
+def _memory(_: Registry) -> World:
+    offer = Offer("Q8_0", "m", (RemoteFile("m-Q8_0.gguf", SIZE, "/m"),))
+    models = MemoryRegistry({"me/m": (offer,)}, {"m-Q8_0.gguf": FRONT})
+    there = RemoteRef("hf", "me/m", "q8_0")
+    return World(models, there, there._replace(repo="me/gone"), there._replace(tag="q4_0"))
+
+
+def _hub(server: Registry) -> World:
+    server.given["/api/models/me/m/tree/main"] = Answer(hub_rows(("m-Q8_0.gguf", SIZE)))
+    server.given["/me/m/resolve/main/m-Q8_0.gguf"] = Blob(FRONT, SIZE)
+    there = RemoteRef("hf", "me/m", "q8_0")
+    return World(HuggingFace(server.url), there, there._replace(repo="me/gone"), there._replace(tag="q4_0"))
+
+
+def _ollama(server: Registry) -> World:
+    server.given["/v2/me/m/manifests/q8_0"] = Answer(manifest(SIZE))
+    server.given[f"/v2/me/m/blobs/sha256:{'c' * 64}"] = Blob(FRONT, SIZE)
+    there = RemoteRef("ollama", "me/m", "q8_0")
+    return World(OllamaRegistry(server.url), there, there._replace(repo="me/gone"), there._replace(tag="q4_0"))
+
+
+@pytest.fixture(params=[_memory, _hub, _ollama])
+def world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    make: Callable[[Registry], World] = request.param
+    server = Registry()
+    made = make(server)
+    yield made
+    made.models.close()
+    server.close()
+
+
+def test_a_listing_knows_what_was_asked_for(world: World) -> None:
+    """The offer is one of the listing's, with the size of its files."""
+    listing = world.models.listing(world.there)
+    assert listing.ref == world.there
+    assert listing.asked in listing.offers
+    assert listing.asked is not None
+    assert (listing.asked.quant.lower(), listing.asked.size, listing.asked.missing) == ("q8_0", SIZE, 0)
+
+
+def test_what_is_not_there_is_not_found(world: World) -> None:
+    """A repository, and a quantisation of one that is there."""
+    for ref in (world.gone, world.no_tag):
+        with pytest.raises(NotFound):
+            world.models.listing(ref)
+
+
+def test_the_front_of_a_file_reads_like_a_file(world: World) -> None:
+    """Position, size, seeking; after the block it may be opened again."""
+    offer = world.models.listing(world.there).offers[0]
+    for _ in range(2):
+        with world.models.open(offer.files[0]) as source:
+            assert source.size == SIZE
+            assert source.name
+            assert source.read(4) == b"GGUF"
+            assert source.read(3) == bytes((0, 1, 2))
+            assert source.seek(100) == 100
+            assert source.read(2) == FRONT[100:102]

@@ -1,0 +1,72 @@
+"""A registry in memory: listings by reference, fronts of files by what they are called."""
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Self
+
+from blazar.application.ports.remote import Listing, Offer, RemoteFile, RemoteModels
+from blazar.application.ports.weights import Source
+from blazar.domain import teaching
+from blazar.domain.errors import NotFound
+from blazar.domain.references import RemoteRef
+
+
+class MemorySource(Source):
+    """Bytes; what lies beyond them up to `size` is zeros."""
+
+    def __init__(self, file: RemoteFile, front: bytes) -> None:
+        self._file, self._front, self._at = file, front, 0
+        self.closed = False
+
+    @property
+    def name(self) -> str:
+        return self._file.name
+
+    @property
+    def size(self) -> int:
+        return self._file.size
+
+    def read(self, size: int, /) -> bytes:
+        end = min(self._at + size, self._file.size)
+        piece = self._front[self._at : end].ljust(max(0, end - self._at), b"\0")
+        self._at = max(self._at, end)
+        return piece
+
+    def seek(self, offset: int, /) -> int:
+        self._at = offset
+        return offset
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.closed = True
+
+
+class MemoryRegistry(RemoteModels):
+    """`listings` by repository; `opened` names every file that was looked into."""
+
+    def __init__(self, listings: Mapping[str, tuple[Offer, ...]], fronts: Mapping[str, bytes] | None = None) -> None:
+        self.listings, self.fronts = dict(listings), dict(fronts or {})
+        self.opened: list[str] = []
+        self.closed = 0
+
+    def listing(self, ref: RemoteRef) -> Listing:
+        offers = self.listings.get(ref.repo)
+        if offers is None:
+            raise NotFound(teaching.remote_not_found(ref.repo, "registry.example", None))
+        asked = None
+        if ref.tag and ref.tag != "latest":
+            asked = next((offer for offer in offers if offer.quant.lower() == ref.tag.lower()), None)
+            if asked is None:
+                raise NotFound(teaching.remote_no_quant(ref.repo, ref.tag, [offer.quant for offer in offers]))
+        return Listing(ref, offers, asked)
+
+    def open(self, file: RemoteFile) -> MemorySource:
+        self.opened.append(file.name)
+        return MemorySource(file, self.fronts.get(file.name, b""))
+
+    def close(self) -> None:
+        self.closed += 1

@@ -1,0 +1,154 @@
+"""A registry on loopback: canned answers, files served by ranges (or not), redirects to a second server like a content network."""
+
+import json
+import re
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from blazar.application.ports.remote import Offer, RemoteFile
+from tests.support.gguf_files import Gguf
+
+
+class Asked(NamedTuple):
+    """One request as it came."""
+
+    path: str
+    headers: dict[str, str]
+
+
+class Blob:
+    """A file. `size` may be larger than `front`: what follows is zeros, made as they are sent."""
+
+    def __init__(self, front: bytes, size: int | None = None, *, ranges: bool = True) -> None:
+        self.front, self.size, self.ranges = front, len(front) if size is None else size, ranges
+        self.sent = 0
+
+    def part(self, start: int, end: int) -> bytes:
+        piece = self.front[start:end]
+        return piece + bytes(end - start - len(piece))
+
+
+class Answer(NamedTuple):
+    """Status, headers and body of a canned answer; a body that is no bytes is sent as JSON."""
+
+    body: Any = b""
+    status: int = 200
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+Given = Answer | Blob | Callable[[Asked], Answer]
+
+
+class Registry:
+    """Answers by path, without its query; anything else is 404. `asked` holds every request in order."""
+
+    def __init__(self) -> None:
+        self.given: dict[str, Given] = {}
+        self.asked: list[Asked] = []
+        registry = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                registry._handle(self)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.server.handle_error = lambda *_: None  # type: ignore[method-assign] # a reader that leaves is no news
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        self._thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01})
+        self._thread.start()
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self._thread.join()
+        self.server.server_close()
+
+    def paths(self) -> list[str]:
+        return [asked.path for asked in self.asked]
+
+    def _handle(self, request: BaseHTTPRequestHandler) -> None:
+        asked = Asked(request.path, {name.lower(): value for name, value in request.headers.items()})
+        self.asked.append(asked)
+        given = self.given.get(request.path) or self.given.get(unquote(urlsplit(request.path).path))
+        given = given or Answer({"error": "not found"}, 404)
+        if isinstance(given, Blob):
+            _send_blob(request, asked, given)
+            return
+        answer = given if isinstance(given, Answer) else given(asked)
+        data = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()
+        request.send_response(answer.status)
+        names = {name.lower() for name, _ in answer.headers}
+        for name, value in answer.headers:
+            request.send_header(name, value)
+        if "content-length" not in names:
+            request.send_header("content-length", str(len(data)))
+        request.end_headers()
+        request.wfile.write(data)
+
+
+def _send_blob(request: BaseHTTPRequestHandler, asked: Asked, blob: Blob) -> None:
+    match = re.fullmatch(r"bytes=(\d+)-(\d+)", asked.headers.get("range", ""))
+    start, end = 0, blob.size
+    if match and blob.ranges:
+        start, end = int(match[1]), min(int(match[2]) + 1, blob.size)
+        request.send_response(206)
+        request.send_header("content-range", f"bytes {start}-{end - 1}/{blob.size}")
+    else:
+        request.send_response(200)
+    request.send_header("content-length", str(end - start))
+    request.end_headers()
+    for at in range(start, end, 1 << 16):
+        piece = blob.part(at, min(at + (1 << 16), end))
+        request.wfile.write(piece)
+        blob.sent += len(piece)
+
+
+def weights(file: Gguf, name: str = "m.gguf") -> tuple[RemoteFile, Blob]:
+    """A file of a registry, and how it is served."""
+    data = file.build()
+    return RemoteFile(name, len(data), f"/{name}"), Blob(data)
+
+
+def hub_rows(*files: tuple[str, int]) -> list[dict[str, Any]]:
+    """A page of Hugging Face's tree, in the shape in which it is answered: weights with their `lfs` entry, folders apart."""
+    rows: list[dict[str, Any]] = [{"type": "directory", "oid": "0" * 40, "size": 0, "path": "sub"}]
+    for path, size in files:
+        row: dict[str, Any] = {"type": "file", "oid": "a" * 40, "size": size, "path": path}
+        if path.endswith(".gguf"):
+            row["lfs"] = {"oid": "b" * 64, "size": size, "pointerSize": 135}
+        rows.append(row)
+    return rows
+
+
+def manifest(size: int, digest: str = "c" * 64, *, projector: tuple[int, str] | None = None) -> dict[str, Any]:
+    """A manifest as ollama's registry answers it."""
+    layers = [
+        {"mediaType": "application/vnd.ollama.image.model", "digest": f"sha256:{digest}", "size": size},
+        {"mediaType": "application/vnd.ollama.image.template", "digest": f"sha256:{'d' * 64}", "size": 120},
+        {"mediaType": "application/vnd.ollama.image.license", "digest": f"sha256:{'e' * 64}", "size": 11000},
+    ]
+    if projector:
+        kind = "application/vnd.ollama.image.projector"
+        layers.append({"mediaType": kind, "digest": f"sha256:{projector[1]}", "size": projector[0]})
+    config = {
+        "mediaType": "application/vnd.docker.container.image.v1+json",
+        "digest": f"sha256:{'f' * 64}",
+        "size": 488,
+    }
+    kind = "application/vnd.docker.distribution.manifest.v2+json"
+    return {"schemaVersion": 2, "mediaType": kind, "config": config, "layers": layers}
+
+
+def offer(
+    quant: str, size: int, *, family: str = "m", missing: int = 0, projectors: tuple[RemoteFile, ...] = ()
+) -> Offer:
+    """An offer of one file."""
+    return Offer(quant, family, (RemoteFile(f"{family}-{quant}.gguf", size, f"/{quant}"),), missing, projectors)

@@ -1,0 +1,29 @@
+"""Two servers on loopback for every test of this folder: a registry, and a content network it sends its readers to."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.registry import Registry
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proxy of this shell would be asked for loopback addresses too."""
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.fixture
+def registry() -> Iterator[Registry]:
+    server = Registry()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def network() -> Iterator[Registry]:
+    server = Registry()
+    yield server
+    server.close()

@@ -1,0 +1,291 @@
+"""What a target means, which machine it is judged for, and what is answered."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from blazar.application.config.model import Config
+from blazar.application.ops.preview_fit import PreviewFit, Question, question_of
+from blazar.application.ports.remote import Offer
+from blazar.application.supervise.charges import Tenant
+from blazar.domain.errors import BlazarError, Malformed, ModelNotFound, NotFound
+from blazar.domain.fit.machine import Machine, Running, imagined
+from blazar.domain.fit.shape import Projector
+from blazar.domain.records import Model
+from tests.fakes.remote import MemoryRegistry
+from tests.fakes.weights import MemoryWeightFiles, some_facts, some_shape
+from tests.support.command_line import model
+from tests.support.registry import offer
+
+MIB, GIB = 2**20, 2**30
+QUANTS = tuple(offer(quant, size) for quant, size in (("Q2_K", 3 * GIB), ("Q4_K_M", 5 * GIB), ("Q8_0", 9 * GIB)))
+
+
+class World:
+    """One machine, a catalog with `tiny`, a file, and a registry with three quantisations."""
+
+    def __init__(self, machine: Machine | None = None, offers: Sequence[Offer] = QUANTS, **settings: Any) -> None:
+        self.here = machine or imagined((8,), 32)
+        self.rows = {"tiny": model("tiny", sizes=(GIB,))}
+        self.weights = MemoryWeightFiles(
+            {"/models/tiny.gguf": some_facts("/models/tiny.gguf"), "/else/x.gguf": some_facts("/else/x.gguf")}
+        )
+        self.weights.shapes["/models/tiny.gguf"] = some_shape(weights=GIB)
+        for one in offers:
+            self.weights.shapes[one.files[0].name] = some_shape(blocks=32, width=4096, weights=one.size)
+        self.registry = MemoryRegistry({"me/m": tuple(offers), "library/m": tuple(offers)})
+        self.registries: list[str] = []
+        self.settings = Config().settings_for("") | settings
+        self.preview = PreviewFit(self.find, self.weights, self.open, lambda _: self.here, self.configured)
+
+    def find(self, name: str) -> Model:
+        if name not in self.rows:
+            raise ModelNotFound(name)
+        return self.rows[name]
+
+    def open(self, name: str) -> MemoryRegistry:
+        self.registries.append(name)
+        return self.registry
+
+    def configured(self, name: str) -> Mapping[str, Any]:
+        return self.settings
+
+    def ask(self, target: str, tenants: Sequence[Tenant] = (), **more: Any) -> dict[str, Any]:
+        return self.preview(Question(target, **more), tenants)
+
+
+def test_a_row_of_the_catalog() -> None:
+    """Its files, its quantisation, one verdict and nothing to choose from."""
+    found = World().ask("tiny")
+    assert (found["source"], found["model"], found["quant"], found["take"]) == ("catalog", "tiny", "Q4_0", "Q4_0")
+    assert found["verdict"]["outcome"] == "fits"
+    (row,) = found["quants"]
+    assert (row["size"], row["files"], row["estimated"], row["take"], row["whole"]) == (GIB, 1, False, True, True)
+    assert (row["ctx"], row["ctx_up_to"]) == (4096, 4096)
+    assert found["machine"]["devices"][0]["total"] == 8 * GIB
+    assert found["notes"] == []
+
+
+def test_an_absolute_path_is_a_file() -> None:
+    """Whatever the catalog holds; a file that is not there is said so."""
+    world = World()
+    found = world.ask("/else/x.gguf")
+    assert (found["source"], found["model"], found["quant"]) == ("file", "/else/x.gguf", "F16")
+    with pytest.raises(NotFound, match="/else/y"):
+        world.ask("/else/y")
+    assert world.registries == []
+
+
+@pytest.mark.parametrize(
+    ("target", "registry", "named"),
+    [
+        ("hf:me/m", "hf", "hf:me/m"),
+        ("me/m", "hf", "hf:me/m"),
+        ("ollama:m", "ollama", "ollama:library/m"),
+        ("m:latest", "ollama", "ollama:library/m"),
+    ],
+)
+def test_a_registry_is_asked_when_it_is_named(target: str, registry: str, named: str) -> None:
+    """And left again; the answer says whose model it was."""
+    world = World()
+    found = world.ask(target)
+    assert (world.registries, world.registry.closed) == ([registry], 1)
+    assert (found["source"], found["model"], found["target"]) == (registry, named, target)
+
+
+def test_a_bare_word_never_leaves_the_machine() -> None:
+    """A typing mistake is not asked for elsewhere; how to do so is said."""
+    world = World()
+    with pytest.raises(NotFound, match=r"'tinny' not found.*hf:owner/repo or ollama:name:tag"):
+        world.ask("tinny")
+    assert world.registries == []
+
+
+def test_a_registry_is_left_also_after_a_refusal() -> None:
+    """Connections are not kept by an error."""
+    world = World()
+    with pytest.raises(NotFound):
+        world.ask("hf:me/gone")
+    assert world.registry.closed == 1
+
+
+def test_the_best_quantisation_is_taken_and_read() -> None:
+    """Every one is listed; the one to take by its own header, the others by their sizes."""
+    world = World(imagined((12,), 32))
+    found = world.ask("hf:me/m", ctx=2048)
+    assert found["take"] == found["quant"] == "Q8_0"
+    assert [(row["quant"], row["estimated"]) for row in found["quants"]] == [
+        ("Q2_K", True),
+        ("Q4_K_M", False),
+        ("Q8_0", False),
+    ]
+    assert world.registry.opened == ["m-Q4_K_M.gguf", "m-Q8_0.gguf"]
+    assert "Q4_K_M, Q8_0" in found["notes"][0]
+    assert [row["take"] for row in found["quants"]] == [False, False, True]
+
+
+def test_a_smaller_card_takes_a_smaller_one() -> None:
+    """What would spill into main memory is not taken while something else fits wholly."""
+    found = World().ask("hf:me/m", ctx=2048)
+    assert found["take"] == "Q4_K_M"
+    assert [row["whole"] for row in found["quants"]] == [True, True, False]
+
+
+def test_the_quantisation_that_is_named_is_shown() -> None:
+    """The others stay in the table, with the one to take."""
+    world = World(imagined((12,), 32))
+    found = world.ask("hf:me/m:q2_k", ctx=2048)
+    assert (found["quant"], found["take"]) == ("Q2_K", "Q8_0")
+    assert found["verdict"]["memory"]["weights"] == 3 * GIB
+    assert world.registry.opened == ["m-Q2_K.gguf"]
+
+
+def test_nothing_fits() -> None:
+    """No quantisation is recommended; the smallest one's levers are shown."""
+    found = World(imagined((), 1)).ask("hf:me/m")
+    assert (found["take"], found["quant"], found["verdict"]["outcome"]) == (None, "Q2_K", "never")
+    assert found["verdict"]["levers"]
+
+
+def test_what_cannot_be_judged_is_named() -> None:
+    """Sets with missing shards, families beyond the eighth."""
+    more = [offer("Q8_0", GIB + number, family=f"f{number}") for number in range(9)]
+    broken = offer("F16", 20 * GIB, missing=1)
+    notes = World(offers=(*more, broken)).ask("hf:me/m")["notes"]
+    assert any("F16 lacks 1 of its shards" in note for note in notes)
+    assert any("left out" in note and "Q8_0" in note for note in notes)
+
+
+def test_sets_with_missing_shards_are_no_targets() -> None:
+    """Neither the one that was named nor one that is all there is."""
+    broken = offer("F16", 20 * GIB, missing=1)
+    for offers, target in (((broken,), "hf:me/m"), ((*QUANTS, broken), "hf:me/m:f16")):
+        with pytest.raises(NotFound, match="F16 lacks 1 of its shards"):
+            World(offers=offers).ask(target)
+
+
+def test_main_memory_is_asked_for_as_a_spawn_does() -> None:
+    """Half the weights and 512 MiB must be free wherever they go; that changes when others leave, or never."""
+    card = imagined((24,), 4)
+    (row,) = World(card, offers=QUANTS[2:]).ask("hf:me/m", ctx=1024)["quants"]
+    assert (row["outcome"], row["ctx_up_to"]) == ("never", 0)
+    assert "spawn_mem_guard = false" in row["sentence"]
+    full = replace(card, ram_total=8 * GIB)
+    (row,) = World(full, offers=QUANTS[2:]).ask("hf:me/m", ctx=1024)["quants"]
+    assert row["outcome"] == "fits-after-eviction"
+    (row,) = World(card, offers=QUANTS[2:], spawn_mem_guard=False).ask("hf:me/m", ctx=1024)["quants"]
+    assert row["outcome"] == "fits-from-disk"
+
+
+def test_a_model_that_is_here_and_too_large_has_alternatives() -> None:
+    """Smaller quantisations by estimate, with the one to look for; none where it fits as it is."""
+    world = World(imagined((12,), 64))
+    world.weights.shapes["/models/tiny.gguf"] = some_shape(blocks=32, width=4096, weights=15 * GIB)
+    world.rows["tiny"] = model("tiny", sizes=(15 * GIB,))
+    found = world.ask("tiny", ctx=2048)
+    assert (found["take"], len(found["quants"])) == ("Q4_0", 1)
+    assert [row["quant"] for row in found["alternatives"] if row["take"]] == ["Q8_0"]
+    assert all(row["estimated"] and row["files"] == 0 and row["size"] < 9 * GIB for row in found["alternatives"])
+    assert world.ask("tiny", ctx=2048, gpu=(24.0,))["alternatives"] == []
+    assert world.ask("hf:me/m", gpu=(), ram=1.0)["alternatives"] == []
+
+
+def test_an_imagined_machine_replaces_what_is_said_of_it() -> None:
+    """Cards alone keep this machine's memory, memory alone its cards; an empty list is a machine without."""
+    here = Machine(64 * GIB, 10 * GIB, imagined((8,), 1).devices, (Running("x", True, False, GIB),))
+    world = World(here)
+    cards = world.ask("tiny", gpu=(24.0, 24.0))["machine"]
+    assert [device["total"] for device in cards["devices"]] == [24 * GIB] * 2
+    assert (cards["ram_total"], cards["ram_available"], cards["imagined"]) == (64 * GIB, 64 * GIB, True)
+    memory = world.ask("tiny", ram=16.0)["machine"]
+    assert ([device["total"] for device in memory["devices"]], memory["ram_total"]) == ([8 * GIB], 16 * GIB)
+    assert world.ask("tiny", gpu=())["machine"]["devices"] == []
+    assert world.ask("tiny")["machine"]["imagined"] is False
+
+
+def test_what_is_asked_wins_over_configuration() -> None:
+    """Window, slots and cache types, each in the configuration's own sense."""
+    world = World(imagined((24,), 64), ctx=512, slots=1, cache_type_k="f16", cache_type_v="f16")
+    chosen = world.ask("tiny", ctx=1024, slots=3, kv="q8_0,q4_0")["verdict"]["chosen"]
+    assert (chosen["ctx"], chosen["slots"]) == (1024, 3)
+    assert (chosen["cache_type_k"], chosen["cache_type_v"]) == ("q8_0", "q4_0")
+    assert world.ask("tiny", kv="q8_0")["verdict"]["chosen"]["cache_type_v"] == "q8_0"
+    assert world.ask("tiny")["verdict"]["chosen"]["ctx"] == 512
+
+
+def test_the_default_window_is_no_promise() -> None:
+    """Where it does not fit, a smaller one is planned, as the daemon would (F14)."""
+    world = World(imagined((6,), 5), offers=(offer("Q4_K_M", 4 * GIB),))
+    world.weights.shapes["m-Q4_K_M.gguf"] = some_shape(blocks=32, width=4096, weights=4 * GIB, trained=2**20)
+    found = world.ask("hf:me/m")
+    assert found["verdict"]["outcome"] == "fits"
+    assert 0 < found["verdict"]["chosen"]["ctx"] < 2**20
+
+
+def test_the_projector_beside_a_model_counts() -> None:
+    """Its weights and scratch (F8), of a file here and of a repository."""
+    world = World()
+    world.weights.projectors["/else/x.gguf"] = Projector("clip", GIB, 100 * MIB)
+    assert world.ask("/else/x.gguf")["verdict"]["memory"]["projector"] == GIB + 100 * MIB
+    assert world.ask("tiny")["verdict"]["memory"]["projector"] == 0
+
+
+def test_a_model_that_runs_has_its_own_memory() -> None:
+    """It is judged as if it did not run: nobody has to leave for it, least of all itself."""
+    busy = replace(
+        imagined((4,), 32),
+        devices=(imagined((4,), 1).devices[0]._replace(free=GIB),),
+        running=(Running("tiny", False, False, 0, (("CUDA0", int(2.9 * GIB)),)),),
+    )
+    (row,) = World(busy).ask("tiny", ctx=512, slots=1)["quants"]
+    assert (row["outcome"], row["whole"]) == ("fits", True)
+    other = replace(busy, running=(busy.running[0]._replace(key="other", idle=True),))
+    found = World(other).ask("tiny", ctx=512, slots=1)["verdict"]
+    assert (found["outcome"], found["evict"]) == ("fits-after-eviction", ["other"])
+
+
+@pytest.mark.parametrize(
+    ("more", "field"),
+    [
+        ({"ctx": -1}, "ctx"),
+        ({"ctx": 2**31}, "ctx"),
+        ({"slots": -1}, "slots"),
+        ({"slots": 257}, "slots"),
+        ({"kv": "q9"}, "kv"),
+        ({"kv": "f16,f16,f16"}, "kv"),
+        ({"kv": ","}, "kv"),
+        ({"kv": "x" * 10_000}, "kv"),
+        ({"gpu": (-1.0,)}, "gpu"),
+        ({"gpu": (float("inf"),)}, "gpu"),
+        ({"gpu": (float("nan"),)}, "gpu"),
+        ({"gpu": (1e9,)}, "gpu"),
+        ({"gpu": (1.0,) * 65}, "gpu"),
+        ({"ram": 0.0}, "ram"),
+        ({"ram": -5.0}, "ram"),
+        ({"ram": float("nan")}, "ram"),
+    ],
+)
+def test_what_no_plan_can_be_made_of_is_refused(more: dict[str, Any], field: str) -> None:
+    """Before anything is read, naming the field."""
+    world = World()
+    with pytest.raises(Malformed) as refused:
+        world.ask("hf:me/m", **more)
+    assert (refused.value.field, world.registries) == (field, [])
+    assert len(str(refused.value)) < 300
+
+
+def test_nothing_is_asked_about_nothing() -> None:
+    """An empty target would be the current folder."""
+    with pytest.raises(BlazarError, match="model"):
+        World().ask("")
+
+
+def test_a_body_becomes_a_question() -> None:
+    """`target` says the same as `model`; a card of size 0 is none."""
+    assert question_of({"target": "a"}) == Question("a")
+    body = {"model": "b", "target": "a", "ctx": 5, "slots": 2, "kv": "f16", "gpu": [0, 24], "ram": 3}
+    assert question_of(body) == Question("b", 5, 2, "f16", (24.0,), 3)
+    assert question_of({"model": "b", "gpu": []}).gpu == ()
+    assert question_of({"model": "b"}).imagines is False

@@ -1,0 +1,196 @@
+"""`fit` through the real parts: this data folder, this machine, a registry on loopback."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blazar.adapters.files.folders import Folders
+from blazar.application.config.knob import knob_of
+from blazar.application.config.model import Config
+from blazar.application.supervise.fit_settings import fit_settings
+from blazar.application.supervise.sizing import Sizing
+from blazar.composition.local import Local
+from blazar.composition.preview import UNCONFIGURED, VARIABLES, Beside, PreviewBeside, open_registry, preview_here
+from blazar.domain.errors import ModelNotFound, NotFound, RegistryTrouble
+from blazar.domain.records import Gpu, Machine
+from tests.fakes.engines import MemoryEngineCatalog
+from tests.fakes.hardware import FakeCensus
+from tests.fakes.weights import MemoryWeightFiles
+from tests.support.gguf_files import Gguf, tiny
+from tests.support.registry import Answer, Blob, Registry, hub_rows
+
+GIB = 2**30
+
+
+@pytest.fixture
+def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    server = Registry()
+    yield server
+    server.close()
+
+
+def local_of(base: Path, **env: str) -> Local:
+    return Local(Folders(base / "config.toml", base / "data"), env, lambda _: [])
+
+
+def shards(count: int) -> list[Gguf]:
+    """A set as it lies in a repository."""
+    whole = tiny(blocks=count)
+    total = len(whole.rows)
+    return [
+        Gguf(
+            [
+                *(whole.pairs if at == 0 else ()),
+                ("split.no", at),
+                ("split.count", count),
+                ("split.tensors.count", total),
+            ],
+            [row for number, row in enumerate(whole.rows) if number % count == at],
+        )
+        for at in range(count)
+    ]
+
+
+def test_a_file_opens_no_catalog(tmp_path: Path) -> None:
+    """Nor does anything come into being in the data folder."""
+    path = tiny().save(tmp_path / "m.gguf")
+    local = local_of(tmp_path)
+    found = preview_here(local)({"model": str(path), "gpu": [24.0], "ram": 64})
+    assert (found["source"], found["verdict"]["outcome"]) == ("file", "fits")
+    assert not (tmp_path / "data").exists()
+    local.close()
+
+
+def test_a_row_of_the_catalog(tmp_path: Path) -> None:
+    """By its name; an unknown one is not looked for elsewhere."""
+    local = local_of(tmp_path)
+    local.models().add(str(tiny().save(tmp_path / "m.gguf")), "mine")
+    ask = preview_here(local)
+    assert ask({"model": "mine:latest", "ram": 64})["model"] == "mine"
+    with pytest.raises(NotFound) as refused:
+        ask({"model": "mein"})
+    assert not isinstance(refused.value, ModelNotFound)
+    local.close()
+
+
+def test_configuration_counts(tmp_path: Path) -> None:
+    """From the file and from the environment."""
+    path = str(tiny().having(llama__context_length=4096, llama__attention__head_count=2).save(tmp_path / "m.gguf"))
+    (tmp_path / "config.toml").write_text('default_ctx = 1024\ncache_type = "q4_0"\n')
+    chosen = preview_here(local_of(tmp_path))({"model": path, "ram": 64})["verdict"]["chosen"]
+    assert (chosen["ctx"], chosen["cache_type_k"]) == (1024, "q4_0")
+    (tmp_path / "config.toml").unlink()
+    local = local_of(tmp_path, BLAZAR_DEFAULT_CTX="512")
+    assert preview_here(local)({"model": path, "ram": 64})["verdict"]["chosen"]["ctx"] == 512
+
+
+def test_the_defaults_are_the_configurations() -> None:
+    """What stands here, so that nothing has to be imported, is what would be imported; and no variable sets more of it."""
+    declared = Config().settings_for("")
+    assert {name: declared[name] for name in UNCONFIGURED} == UNCONFIGURED
+    assert fit_settings(UNCONFIGURED, 4096) == fit_settings(declared, 4096)
+    assert fit_settings(UNCONFIGURED, 4096, embeds=True) == fit_settings(declared, 4096, embeds=True)
+    fields = {name: field for name, field in Config.model_fields.items() if name in UNCONFIGURED}
+    assert {variable for field in fields.values() for variable in knob_of(field).env} == set(VARIABLES)
+
+
+def test_a_repository_from_listing_to_verdict(tmp_path: Path, registry: Registry) -> None:
+    """Over HTTP: headers only, shards summed, the projector beside them counted, one quantisation to take."""
+    small, big = tiny(blocks=2).build(), shards(3)
+    files = {"m-Q4_K_M.gguf": small}
+    files |= {f"F16/m-F16-{at:05d}-of-00003.gguf": one.build() for at, one in enumerate(big, 1)}
+    rows = [(name, len(data)) for name, data in files.items()]
+    registry.given["/api/models/me/m/tree/main"] = Answer(hub_rows(*rows))
+    for name, data in files.items():
+        registry.given[f"/me/m/resolve/main/{name}"] = Blob(data)
+    local = local_of(tmp_path, HF_ENDPOINT=registry.url)
+    found = preview_here(local)({"model": "hf:me/m", "gpu": [24], "ram": 64})
+    assert (found["take"], found["verdict"]["outcome"]) == ("F16", "fits")
+    assert [(row["quant"], row["files"], row["estimated"]) for row in found["quants"]] == [
+        ("Q4_K_M", 1, False),
+        ("F16", 3, False),
+    ]
+    assert found["verdict"]["memory"]["weights"] == 64 * 3 * 2 + 3 * 64 * 64 * 2 + 64 * 4
+    named = preview_here(local)({"model": "me/m:q4_k_m", "gpu": [24], "ram": 64})
+    assert named["quant"] == "Q4_K_M"
+
+
+def test_a_header_that_lies_about_its_file_is_refused(tmp_path: Path, registry: Registry) -> None:
+    """The tensor data must fit into the size that the registry names."""
+    data = tiny().build()
+    registry.given["/api/models/me/m/tree/main"] = Answer(hub_rows(("m-Q4_0.gguf", len(data) - 1)))
+    registry.given["/me/m/resolve/main/m-Q4_0.gguf"] = Blob(data[:-1])
+    with pytest.raises(Exception, match=r"download is incomplete|outside the file"):
+        preview_here(local_of(tmp_path, HF_ENDPOINT=registry.url))({"model": "hf:me/m"})
+
+
+def test_registries_come_from_the_environment(registry: Registry) -> None:
+    """Base and token, each by two names of which ours wins; nothing is connected to before it is asked."""
+    registry.given["/api/models/me/m/tree/main"] = Answer(hub_rows(("m-Q4_0.gguf", 5)))
+    env = {"HF_ENDPOINT": "http://127.0.0.1:1", "BLAZAR_REGISTRY_BASE": registry.url, "HF_TOKEN": "a"}
+    for more, token in (({}, "a"), ({"BLAZAR_REGISTRY_TOKEN": "b"}, "b")):
+        hub: Any = open_registry(env | more, "hf")
+        hub.listing(preview_ref("me/m"))
+        assert registry.asked[-1].headers["authorization"] == f"Bearer {token}"
+        hub.close()
+    assert open_registry({}, "ollama").close() is None
+    lost = open_registry({"HF_ENDPOINT": "nonsense"}, "hf")
+    with pytest.raises(RegistryTrouble):
+        lost.listing(preview_ref("me/m"))
+    lost.close()
+
+
+def preview_ref(repo: str) -> Any:
+    from blazar.domain.references import RemoteRef
+
+    return RemoteRef("hf", repo)
+
+
+def test_the_daemon_sees_its_children(tmp_path: Path) -> None:
+    """Without an engine build the census alone tells what cards there are."""
+    gpu = Gpu(0, "Card", "nvidia", 24 * GIB, 20 * GIB, "570")
+    census = FakeCensus(Machine(64 * GIB, 32 * GIB, 8, (gpu,)))
+    beside = Beside(Sizing(MemoryWeightFiles({}), census), MemoryEngineCatalog(), census)
+    machine = beside(())
+    assert (machine.ram_available, machine.running) == (32 * GIB, ())
+    asked: list[Any] = []
+    answer = PreviewBeside(lambda question, tenants: asked.append((question, tenants)) or {"a": 1})({"model": "x"}, ())  # type: ignore[arg-type, func-returns-value]
+    assert answer == {"a": 1}
+    assert (asked[0][0].target, asked[0][1]) == ("x", ())
+
+
+NEEDED_BY_NO_FILE = {
+    "httpx",
+    "pydantic",
+    "sqlmodel",
+    "sqlalchemy",
+    "sqlite3",
+    "asyncio",
+    "quart",
+    "rich",
+    "gguf",
+    "numpy",
+}
+
+
+def test_a_file_costs_the_standard_library_only(tmp_path: Path) -> None:
+    """No catalog, no HTTP client, no event loop, no declared configuration: CPU is what `fit` is measured by (habit 2)."""
+    path = tiny().save(tmp_path / "m.gguf")
+    code = (
+        "import sys, json\nfrom blazar.__main__ import main\n"
+        "main()\nprint(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+    )
+    env = {"PATH": "", "XDG_CONFIG_HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path), "HOME": str(tmp_path)}
+    words = [sys.executable, "-c", code, "fit", str(path), "--gpu", "24", "--ram", "64"]
+    done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=60, cwd=Path(__file__).parents[3])
+    assert "fits" in done.stdout, done.stderr
+    modules = {name.partition(".")[0] for name in json.loads(done.stderr.splitlines()[-1])}
+    assert not modules & NEEDED_BY_NO_FILE

@@ -1,0 +1,192 @@
+"""Cache types, windows and slots that are left open, and what is sacrificed first."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from blazar.domain.fit.ladder import DEFAULT, FLOOR, RUNGS, STEP, Case, Measure, decide, rungs, widest, wish
+from blazar.domain.fit.machine import GIB
+from blazar.domain.fit.settings import Draft, Settings
+from tests.support.fit_shapes import DENSE, Dense, cards
+
+SMALL = Dense(blocks=8, size=2 * GIB).shape()
+
+
+def decided(shape, machine, asked, cap=0):
+    return decide(Case.of(shape, machine, asked, cap))
+
+
+def types(found):
+    return found.settings.cache_type_k, found.settings.cache_type_v
+
+
+def test_open_types_are_tried_from_the_best_down():
+    """f16, q8_0, then keys better than values, then q4_0."""
+    assert list(rungs(DENSE, Settings(), 4096)) == list(RUNGS)
+
+
+@pytest.mark.parametrize(
+    ("keys", "values", "rung"),
+    [("q5_1", "q4_0", ("q5_1", "q4_0")), ("q8_0", "", ("q8_0", "q8_0")), ("", "bf16", ("bf16", "bf16"))],
+)
+def test_set_types_are_kept(keys, values, rung):
+    """One that is set alone counts for both."""
+    assert list(rungs(DENSE, Settings(cache_type_k=keys, cache_type_v=values), 4096)) == [rung]
+
+
+def test_a_rung_that_the_engine_refuses_is_left_out():
+    """Without flash attention values cannot be quantised; a head of 80 is no whole number of blocks."""
+    assert list(rungs(DENSE, Settings(flash_attention=False), 4096)) == [("f16", "f16")]
+    odd = replace(DENSE, blocks=tuple(block._replace(k_head=80, v_head=80) for block in DENSE.blocks))
+    assert list(rungs(odd, Settings(), 4096)) == [("f16", "f16")]
+
+
+def test_the_wish_is_what_is_set_or_what_the_model_can():
+    """Within the caller's cap; a configured total is divided by its slots."""
+    assert wish(DENSE, Settings(), 0) == 131072
+    assert wish(DENSE, Settings(), 16384) == 16384
+    assert wish(DENSE, Settings(ctx=5000), 16384) == 5000
+    assert wish(DENSE, Settings(ctx=8192, parallel=2), 0) == 4096
+    assert wish(DENSE, Settings(ctx=8192, parallel=2, kv_unified=True), 0) == 8192
+    assert wish(replace(DENSE, trained_ctx=0), Settings(), 0) == DEFAULT
+
+
+def test_with_room_nothing_is_sacrificed():
+    """f16, the whole wish, four slots."""
+    found = decided(SMALL, cards(24), Settings(), 16384)
+    assert (types(found), found.window, found.settings.parallel) == (("f16", "f16"), 16384, 4)
+    assert found.settings.ctx == 4 * 16384
+
+
+def test_slots_go_before_precision():
+    """One slot in f16 rather than two in q8_0: each has 2 GiB of cache at 16384 tokens, 4 GiB are left."""
+    found = decided(DENSE, cards(13.5), Settings(), 16384)
+    assert (types(found), found.settings.parallel) == (("f16", "f16"), 2)
+    less = decided(DENSE, cards(11.8), Settings(), 16384)
+    assert (types(less), less.settings.parallel) == (("f16", "f16"), 1)
+
+
+@pytest.mark.parametrize(("card", "rung"), [(28, 0), (19, 1), (16, 2), (14.5, 3)])
+def test_precision_goes_down_the_ladder_within_nine_tenths(card, rung):
+    """The first rung that leaves a tenth: 16 GiB of f16 cache over 8 GiB of weights."""
+    found = decided(DENSE, cards(card), Settings(ctx=131072, parallel=1))
+    assert types(found) == RUNGS[rung]
+    used = found.placement.shares[1].used
+    assert used <= 0.9 * card * GIB
+
+
+def test_a_model_without_a_cache_keeps_its_type():
+    """There is no precision to give up."""
+    found = decided(replace(DENSE, caches=()), cards(9.1), Settings(ctx=4096, parallel=1))
+    assert types(found) == RUNGS[0]
+
+
+def test_the_last_rung_need_not_leave_the_tenth():
+    """Only the margin: better than a layer with the host."""
+    found = decided(DENSE, cards(13.5), Settings(ctx=131072, parallel=1))
+    assert types(found) == RUNGS[-1]
+    assert found.whole
+    assert found.placement.shares[1].used > 0.9 * 13.5 * GIB
+
+
+def test_precision_goes_before_the_window():
+    """An open window shrinks only on the last rung."""
+    found = decided(DENSE, cards(12), Settings())
+    assert types(found) == RUNGS[-1]
+    assert FLOOR < found.window < 131072
+    assert found.whole
+
+
+def test_a_window_of_a_million_shrinks_to_the_card():
+    """Case F14: never an abort; one step more would not fit."""
+    case = Case.of(Dense(trained=2**20).shape(), cards(20), Settings())
+    found = decide(case)
+    assert found.whole
+    assert found.window % STEP == 0
+    assert not case.at(found.window + STEP, 1, RUNGS[-1]).placement.fits
+
+
+def test_the_window_goes_before_layers():
+    """All of them stay on the card as long as a window of 4096 tokens does."""
+    found = decided(DENSE, cards(9.3), Settings(), 16384)
+    assert found.whole
+    assert FLOOR <= found.window < 16384
+
+
+def test_where_layers_must_go_precision_and_window_stay():
+    """Giving them up would buy no whole load."""
+    found = decided(Dense(size=20 * GIB).shape(), cards(12), Settings(), 131072)
+    assert not found.whole
+    assert (types(found), found.window) == (RUNGS[0], DEFAULT)
+
+
+def test_a_set_window_is_kept():
+    """Layers go to the host for it."""
+    found = decided(DENSE, cards(9.3), Settings(ctx=16384))
+    assert found.window == 16384
+    assert not found.whole
+
+
+def test_the_window_shrinks_for_main_memory_at_last():
+    """Without a card there is nothing else to give up."""
+    found = decided(DENSE, cards(ram=6.2), Settings(), 131072)
+    assert found is not None
+    assert found.window < 131072
+
+
+def test_what_fits_nowhere_is_not_decided():
+    """Weights alone are too many."""
+    assert decided(Dense(size=64 * GIB).shape(), cards(12, ram=8), Settings()) is None
+
+
+def test_configured_slots_are_kept():
+    """With a window each."""
+    found = decided(DENSE, cards(24), Settings(parallel=2), 16384)
+    assert (found.settings.parallel, found.settings.ctx, found.window) == (2, 32768, 16384)
+
+
+def test_a_draft_sees_what_the_model_sees():
+    """Its window and slots are the model's, if it has none of its own."""
+    found = decided(DENSE, cards(24), Settings(ctx=4096, parallel=2, draft=Draft(SMALL, Settings())))
+    assert (found.settings.draft.settings.ctx, found.settings.draft.settings.parallel) == (4096, 2)
+    own = decided(DENSE, cards(24), Settings(ctx=4096, draft=Draft(SMALL, Settings(ctx=512, parallel=1))))
+    assert (own.settings.draft.settings.ctx, own.settings.draft.settings.parallel) == (512, 1)
+
+
+def test_telling_a_case_otherwise_weighs_anew_only_what_moved():
+    """Experts in main memory change the weights' places, a window does not."""
+    case = Case.of(Dense(experts=8).shape(), cards(24), Settings())
+    assert case.told(Settings(ctx=512)).weights is case.weights
+    assert case.told(Settings(cpu_moe_n=4)).weights != case.weights
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 1 << 20), st.integers(256, 1 << 20), st.integers(1, 1 << 20), st.integers(0, 1000))
+def test_the_search_finds_the_largest_that_fits(limit, low, high, slope):
+    """Whatever it is told about how far it is off."""
+    asked = []
+
+    def measure(window):
+        asked.append(window)
+        spare = (limit - window) * slope if slope else (0 if window <= limit else -1)
+        return Measure(spare, window * slope)
+
+    found = widest(measure, low, high, Measure((limit - high) * slope, high * slope))
+    fitting = [window for window in range(-(-low // STEP) * STEP, high, STEP) if window <= limit]
+    assert found == (fitting[-1] if fitting else None)
+    assert len(asked) <= 1 + 4 + 12
+
+
+def test_a_straight_line_is_followed_in_a_few_steps():
+    """The bytes of a cache grow with its window."""
+    asked = []
+
+    def measure(window):
+        asked.append(window)
+        return Measure((300_000 - window) * 1000, window * 1000)
+
+    over = Measure((300_000 - (1 << 20)) * 1000, (1 << 20) * 1000)
+    assert widest(measure, 4096, 1 << 20, over) == 300_000 // STEP * STEP
+    assert len(asked) <= 5

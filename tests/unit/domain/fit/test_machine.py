@@ -1,0 +1,25 @@
+"""A machine as plans see it."""
+
+from blazar.domain.fit.machine import GIB, Device, Machine, imagined
+
+
+def test_only_devices_that_report_memory_are_in_the_pool():
+    """A row without a size cannot be planned for."""
+    known, blank = Device("CUDA0", "cuda", 8 * GIB, GIB), Device("Vulkan0", "vulkan", 0, 0)
+    assert Machine(GIB, GIB, (blank, known)).pool == (known,)
+
+
+def test_an_imagined_machine_is_empty():
+    """Everything that there is of it is free."""
+    machine = imagined((24, 11.5), 64)
+    assert [(card.name, card.total, card.free) for card in machine.devices] == [
+        ("CUDA0", 24 * GIB, 24 * GIB),
+        ("CUDA1", int(11.5 * GIB), int(11.5 * GIB)),
+    ]
+    assert machine.ram_total == machine.ram_available == 64 * GIB
+    assert machine.running == ()
+
+
+def test_a_machine_without_cards_can_be_imagined():
+    """Many have none."""
+    assert imagined((), 16).pool == ()
