@@ -76,9 +76,7 @@ def commands(gateway: rig.Gateway, facts: Facts) -> None:
     for words in (["--version"], ["ps"]):
         note(facts, **{words[0]: moments.verb_cpu([*verb, *words], gateway.env)})
     note(facts, python=moments.verb_cpu([sys.executable, "-c", "pass"], gateway.env))
-    note(
-        facts, plan=planning.plan_ms(), first_plan=planning.first_plan_ms(), fit_import=planning.import_cpu(gateway.env)
-    )
+    note(facts, **planning.plans_ms(), first_plan=planning.first_plan_ms(), fit_import=planning.import_cpu(gateway.env))
     with tempfile.TemporaryDirectory() as folder:
         note(facts, fit=planning.fit_verb_cpu(Path(folder), gateway.env))
 

@@ -1,15 +1,17 @@
-"""What capacity planning costs: the library's import, one plan, and `blazar fit` on a file of 30 GB that was never seen before."""
+"""What capacity planning costs: the library's import, plans of several kinds, and `blazar fit` on a file of 30 GB that was never seen before."""
 
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
 from bench.moments import verb_cpu
-from blazar.domain.fit import Machine, ModelShape, Settings, Tensor, imagined, plan, shape_from_gguf
+from blazar.domain.fit import Machine, ModelShape, Projector, Running, Settings, Tensor, imagined, plan, shape_from_gguf
+from blazar.domain.fit.machine import GIB
 from tests.support.gguf_files import Gguf, Row
 
 WIDTH, HEADS, KV_HEADS, FF, VOCABULARY, MERGES = 8192, 64, 8, 28672, 128256, 280147
@@ -79,22 +81,75 @@ def sparse_model(folder: Path) -> Path:
     return path
 
 
-def plan_ms(machine: Machine | None = None) -> float:
-    """Milliseconds of one plan with everything open, the median of many on a shape that was planned once."""
-    shape, cards = deep_shape(), machine or imagined((24.0,) * CARDS, 256.0)
+def of_cards(*gib: float, ram: float = 256.0) -> Machine:
+    """Empty cards; one size stands for all eight."""
+    return imagined(gib * CARDS if len(gib) == 1 else gib, ram)
+
+
+def crowded(gib: float, used: float) -> Machine:
+    """Eight cards with an idle model on each."""
+    cards = of_cards(gib)
+    return replace(
+        cards,
+        devices=tuple(card._replace(free=card.free - int(used * GIB)) for card in cards.devices),
+        running=tuple(Running(card.name, True, False, 0, ((card.name, int(used * GIB)),)) for card in cards.devices),
+    )
+
+
+CLOSED = Settings(ctx=131072, parallel=4, cache_type_k="f16", cache_type_v="f16", gpu_layers=-1)
+UNEVEN = of_cards(24, 12, 8, 24, 16, 10, 8, 6)
+FITTING = {
+    "all open": (of_cards(24), Settings()),
+    "large cards": (of_cards(80), Settings()),
+    "the last rung": (of_cards(10), Settings()),
+    "uneven cards": (UNEVEN, Settings()),
+    "partly": (of_cards(6), Settings()),
+    "partly, uneven": (of_cards(8, 4, 6, 4, 8, 4, 3, 2), Settings()),
+    "a smaller window": (of_cards(8.5), Settings()),
+    "a configured split": (of_cards(24), Settings(tensor_split=(1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0))),
+    "half of the layers": (of_cards(24), Settings(gpu_layers=50)),
+    "the cache with the host": (of_cards(24), Settings(kv_offload=False)),
+    "a projector": (UNEVEN, Settings(projector=Projector("clip", GIB, 0))),
+    "beside others": (crowded(24, 8), Settings()),
+    "all closed": (of_cards(24), replace(CLOSED, ctx=32768)),
+}
+"""What a plan is asked, by name: machine and settings."""
+
+EVICTING = crowded(24, 21), replace(CLOSED, ctx=32768)
+NEVER = of_cards(6, ram=8), CLOSED
+
+
+def plan_ms(shape: ModelShape, machine: Machine, asked: Settings) -> float:
+    """Milliseconds of one plan, the median of many on a shape that was planned once."""
     taken = []
-    for _ in range(50):
+    for _ in range(30):
         begin = time.perf_counter()
-        plan(shape, cards, Settings())
+        plan(shape, machine, asked)
         taken.append(time.perf_counter() - begin)
     return median(taken) * 1000
 
 
+def plans_ms() -> dict[str, float]:
+    """Every figure about plans, by the fact's name. The worst of those that fit: each has its own way through the planner."""
+    shape = deep_shape()
+    worst = 0.0
+    for name, (machine, asked) in FITTING.items():
+        if not plan(shape, machine, asked).fits:
+            raise AssertionError(f"{name} does not fit")
+        worst = max(worst, plan_ms(shape, machine, asked))
+    return {
+        "plan": worst,
+        "plan_million": plan_ms(replace(shape, trained_ctx=2**20), of_cards(24), Settings()),
+        "plan_evicting": plan_ms(shape, *EVICTING),
+        "plan_never": plan_ms(shape, *NEVER),
+    }
+
+
 def first_plan_ms() -> float:
     """Milliseconds of the first plan of a shape, when nothing about it is remembered yet."""
-    shape, cards = deep_shape(), imagined((24.0,) * CARDS, 256.0)
+    shape = deep_shape()
     begin = time.perf_counter()
-    plan(shape, cards, Settings())
+    plan(shape, of_cards(24), Settings())
     return (time.perf_counter() - begin) * 1000
 
 

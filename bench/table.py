@@ -4,6 +4,8 @@ from collections.abc import Callable
 from statistics import median
 from typing import Any, NamedTuple
 
+from bench.planning import FITTING
+
 Rounds = dict[tuple[str, str], list[Any]]
 Facts = dict[str, list[float]]
 
@@ -106,7 +108,9 @@ class Table:
             Row("serve to first proxied answer", fact.get("ready", []), "s", most=1.2),
             Row("CPU of blazar --version over bare Python", self.over("--version", "python"), "ms", most=15),
             Row("CPU of blazar ps over bare Python", self.over("ps", "python"), "ms", most=130),
-            Row("a plan, 100 blocks on 8 devices", fact.get("plan", []), "ms", most=2),
+            Row(
+                f"a plan, 100 blocks on 8 devices, worst of {len(FITTING)} that fit", fact.get("plan", []), "ms", most=2
+            ),
             Row("CPU of blazar fit, 32 GB file", fact.get("fit", []), "ms", most=350),
             Row("CPU of import blazar.domain.fit over bare Python", self.over("fit_import", "python"), "ms", most=50),
             Row("cold model to first token, over by hand", self.over("cold", "cold_by_hand"), "ms", most=100),
@@ -116,6 +120,13 @@ class Table:
     def _untargeted(self, chunk: list[float]) -> list[Row]:
         return [
             Row("first plan of a shape", self._facts.get("first_plan", []), "ms"),
+            Row(
+                "a plan that looks for the widest window below a million tokens",
+                self._facts.get("plan_million", []),
+                "ms",
+            ),
+            Row("a plan that finds whom to evict, of 8", self._facts.get("plan_evicting", []), "ms"),
+            Row("a plan that will never fit, with its levers", self._facts.get("plan_never", []), "ms"),
             Row("requests/s, c=16", self.each("blazar", "c16", "rps"), "/s"),
             Row("requests/s, c=16, of direct", self.ratio("c16", "rps", "direct"), "×"),
             *[Row(f"added {q}, c={c}", self.added(f"c{c}", q), "ms") for c in (1, 16, 64) for q in ("p50", "p99")][1:],

@@ -158,6 +158,7 @@ class Daemon(containers.DeclarativeContainer):
 
     schemas = providers.Singleton(JsonSchemas)
     lane = providers.Singleton(Lane, supervisor, supervisor, clock, schemas, providers.Singleton(lane_limits, config))
+    fit = providers.Singleton(Fit, providers.Singleton(PreviewBeside, preview), supervisor.provided.tenants)
     blueprints = providers.List(
         providers.Singleton(meta_blueprint, providers.Singleton(Meta, clock, meter, blazar.__version__)),
         providers.Singleton(children_blueprint, providers.Singleton(ChildrenPages, supervisor, list_models, clock)),
@@ -165,10 +166,7 @@ class Daemon(containers.DeclarativeContainer):
             reports_blueprint,
             providers.Singleton(Reports, explain, diagnose, list_engines, supervisor.provided.tenants),
         ),
-        providers.Singleton(
-            fit_blueprint,
-            providers.Singleton(Fit, providers.Singleton(PreviewBeside, preview), supervisor.provided.tenants),
-        ),
+        providers.Singleton(fit_blueprint, fit),
         providers.Singleton(models_blueprint, list_models),
         providers.Singleton(
             library_blueprint, providers.Singleton(Library, list_models, show_model, remove_model, copy_model)
@@ -188,4 +186,5 @@ class Daemon(containers.DeclarativeContainer):
         supervisor,
         providers.Singleton(WatchChildren, foundation.provided.series, supervisor),
         preload,
+        providers.Singleton(Closing, fit.provided.aside.close),
     )

@@ -3,22 +3,23 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from blazar.application.ops.preview_fit import PreviewFit, question_of
+from blazar.application.ops.preview_fit import PreviewFit, Wanted, question_of
 from blazar.application.supervise.fit_machine import fit_machine
-from blazar.domain.kinds import EngineKind
+from blazar.domain.kinds import EngineKind, Provenance
 from blazar.domain.references import HF
 
 if TYPE_CHECKING:
+    from blazar.application.ops.caller import Caller
     from blazar.application.ports.engines import EngineCatalog
-    from blazar.application.ports.hardware import HardwareCensus
+    from blazar.application.ports.hardware import HardwareCensus, ListedDevice
     from blazar.application.ports.remote import RemoteModels
     from blazar.application.supervise.charges import Tenant
     from blazar.application.supervise.sizing import Sizing
     from blazar.composition.local import Local
     from blazar.domain.fit.machine import Machine
-    from blazar.domain.records import Model
+    from blazar.domain.records import Engine, Model
 
 
 VARIABLES = ("BLAZAR_DEFAULT_CTX",)
@@ -42,17 +43,25 @@ UNCONFIGURED: Mapping[str, Any] = {
     "override_tensor": (),
     "tensor_split": "",
     "devices": (),
+    "split_mode": "",
+    "main_gpu": -1,
+    "rpc_servers": "",
+    "embeddings": None,
+    "extra_args": (),
+    "engine": "",
     "spawn_mem_guard": True,
 }
 """What `Config` says of the keys that a fit is made of when nobody set any; a test holds the two together."""
 
 
 def open_registry(env: Mapping[str, str], name: str) -> "RemoteModels":
-    """A registry as references name it; connects to nothing yet."""
+    """A registry as references name it; connects to nothing yet. Raises `RegistryTrouble` for a hub that is no address."""
     if name == HF:
         from blazar.adapters.net.huggingface import BASE, HuggingFace
+        from blazar.adapters.net.web import checked_base
 
-        base = env.get("BLAZAR_REGISTRY_BASE") or env.get("HF_ENDPOINT") or BASE
+        named = next(filter(env.get, ("BLAZAR_REGISTRY_BASE", "HF_ENDPOINT")), "")
+        base = checked_base(named, env[named]) if named else BASE
         return HuggingFace(base, env.get("BLAZAR_REGISTRY_TOKEN") or env.get("HF_TOKEN") or "")
     from blazar.adapters.net.ollama_registry import OllamaRegistry
 
@@ -65,7 +74,7 @@ def preview_here(local: "Local") -> Callable[[Mapping[str, Any]], dict[str, Any]
         partial(_find_model, local),
         local.weights,
         partial(open_registry, local.env),
-        _machine,
+        partial(_machine, local),
         partial(_settings_for, local),
     )
     return lambda body: preview(question_of(body))
@@ -73,9 +82,13 @@ def preview_here(local: "Local") -> Callable[[Mapping[str, Any]], dict[str, Any]
 
 def _settings_for(local: "Local", name: str) -> Mapping[str, Any]:
     """The configuration of a model. Where nothing configures anything, the defaults: declared ones take 150 ms to import."""
-    if not local.folders.named and not local.folders.config_file.exists() and not any(map(local.env.get, VARIABLES)):
+    if not _configured(local) and not any(map(local.env.get, VARIABLES)):
         return UNCONFIGURED
     return local.settings().loaded.config.settings_for(name)
+
+
+def _configured(local: "Local") -> bool:
+    return bool(local.folders.named) or local.folders.config_file.exists()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +99,12 @@ class Beside:
     engines: "EngineCatalog"
     hardware: "HardwareCensus"
 
-    def __call__(self, tenants: "Sequence[Tenant]") -> "Machine":
-        usage = self.sizing.usage(tenants)
-        builds = self.engines.list_engines()
-        active = next((one for one in builds if one.active and one.kind is EngineKind.LLAMACPP), None)
-        if active is not None:
-            return self.sizing.machine(active, usage)
+    def __call__(self, tenants: "Sequence[Tenant]", wanted: Wanted) -> "Machine":
+        usage = self.sizing.usage(tenants, gone=wanted.gone)
+        builds = [one for one in self.engines.list_engines() if one.kind is EngineKind.LLAMACPP]
+        build = next((one for one in builds if (one.tag == wanted.engine if wanted.engine else one.active)), None)
+        if build is not None:
+            return self.sizing.machine(build, usage, wanted.workers)
         return usage.left_of(fit_machine(self.hardware.read(), usage.running))
 
 
@@ -101,15 +114,42 @@ class PreviewBeside:
     def __init__(self, preview: PreviewFit) -> None:
         self._preview = preview
 
-    def __call__(self, body: Mapping[str, Any], tenants: "Sequence[Tenant]") -> dict[str, Any]:
-        return self._preview(question_of(body), tenants)
+    def __call__(self, body: Mapping[str, Any], tenants: "Sequence[Tenant]", caller: "Caller") -> dict[str, Any]:
+        return self._preview(question_of(body), tenants, caller)
 
 
-def _machine(_: "Sequence[Tenant]") -> "Machine":
+def _machine(local: "Local", _: "Sequence[Tenant]", wanted: Wanted) -> "Machine":
     """As it is now. Who runs on it is not asked: what they use is not free."""
     from blazar.adapters.hardware.census import SystemCensus
 
-    return fit_machine(SystemCensus().read())
+    census = SystemCensus().read()
+    # Asking an engine costs the start of a process: where there is no card, its answer is known.
+    listed = _listed(local, wanted) if census.gpus or wanted.workers else None
+    return fit_machine(census, (), listed)
+
+
+def _listed(local: "Local", wanted: Wanted) -> "tuple[ListedDevice, ...] | None":
+    """What the llama.cpp build in question would compute on; None where there is none, or it does not say."""
+    from blazar.adapters.store.glance import build_of
+
+    build = build_of(local.folders.database, EngineKind.LLAMACPP, wanted.engine)
+    if build is None or build.provenance is Provenance.EMBEDDED:  # the wheel has no list
+        return None
+    from blazar.adapters.engines.devices import FLAG, WORKERS, EngineDevices
+    from blazar.adapters.engines.llamacpp.spec import LLAMACPP
+
+    more = local.settings().loaded.config.engine_env if _configured(local) else {}
+    lister = EngineDevices(_Knows(frozenset({FLAG, WORKERS})), LLAMACPP.scrubbed, more)
+    return lister.list_devices(build, wanted.workers)
+
+
+class _Knows(NamedTuple):
+    """In the place of a probe, which would start the build once more: one that does not know the flags says so by failing."""
+
+    flags: frozenset[str]
+
+    def known_flags(self, _: "Engine") -> frozenset[str]:
+        return self.flags
 
 
 def _find_model(local: "Local", name: str) -> "Model":

@@ -164,6 +164,10 @@ class RegistryTrouble(Fault):
     """A registry elsewhere cannot be reached, or what it sends makes no sense."""
 
 
+class RegistryGarbled(RegistryTrouble):
+    """What it sends makes no sense: asking for something else there may still work."""
+
+
 class EngineSaid(Fault):
     """The child answered with an error of its own; status and text are passed on as they are (D10).
 

@@ -8,13 +8,23 @@ from typing import NamedTuple
 
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
+from blazar.domain.weight_names import SUFFIX, shard_of
 
 HF = "hf"
 OLLAMA = "ollama"
 DEFAULT_TAG = "latest"
 
+_VIEWER = re.compile(r"(?:^|&)show_file_info=([^&]+)")
+"""The query by which Hugging Face's pages open a file's details."""
+_LONGEST = 250
+"""Characters of a file's name; file systems take 255 bytes."""
+_ESCAPED = re.compile(rb"%([0-9A-Fa-f]{2})")
 _PART = r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}"
 _HF = re.compile(rf"(?P<repo>{_PART}/{_PART})(?::(?P<tag>[A-Za-z0-9][A-Za-z0-9._-]{{0,63}}))?")
+_PAGE = re.compile(
+    rf"(?P<repo>{_PART}/{_PART})(?:/(?:tree|blob|resolve|raw)/main(?P<path>/[^?#]*)?)?/?(?:\?(?P<query>[^#]*))?"
+)
+"""An address of a repository or of one of its files as a browser shows it; what hangs on it is a query at most."""
 _OLLAMA = re.compile(rf"(?P<repo>(?:{_PART}/)?{_PART})(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9._-]{{0,127}}))?")
 
 # Longest first: what people paste. The rest of the word is judged by the registry's own grammar.
@@ -45,6 +55,11 @@ class RemoteRef(NamedTuple):
         return f"{self.registry}:{self.repo}" + (f":{self.tag}" if self.tag else "")
 
 
+def names_registry(text: str) -> bool:
+    """Whether a word begins as references do; what follows may still be no name."""
+    return text.lower().startswith(tuple(prefix for prefix, _ in _PREFIXES))
+
+
 def parse_reference(text: str) -> RemoteRef | None:
     """The registry's model that `text` names outright; raises `Malformed` when what follows the prefix is no name there."""
     for prefix, registry in _PREFIXES:
@@ -68,10 +83,34 @@ def implied_reference(name: str) -> RemoteRef | None:
 
 
 def _hf(rest: str, whole: str) -> RemoteRef:
-    match = _HF.fullmatch(rest.rstrip("/").removesuffix("/tree/main"))
-    if match is None or not _plain(match["repo"]):
+    match = _HF.fullmatch(rest.rstrip("/"))
+    if match is not None and _plain(match["repo"]):
+        return RemoteRef(HF, match["repo"], match["tag"] or "")
+    # The prefixes without slashes are ours: what follows them is no address.
+    page = None if whole.lower().startswith("hf:") else _PAGE.fullmatch(rest)
+    if page is None or not _plain(page["repo"]):
         raise Malformed(teaching.bad_reference(whole[:200]), "model")
-    return RemoteRef(HF, match["repo"], match["tag"] or "")
+    opened = _VIEWER.search(page["query"] or "")
+    file = page["path"] or (opened[1] if opened else "")
+    return RemoteRef(HF, page["repo"], _stem(_unescaped(file).rpartition("/")[2], whole))
+
+
+def _unescaped(text: str) -> str:
+    """An address as it was meant: `%2D` is a hyphen (RFC 3986)."""
+    return _ESCAPED.sub(lambda match: bytes.fromhex(match[1].decode()), text.encode()).decode(errors="replace")
+
+
+def _stem(file: str, whole: str) -> str:
+    """The file's name without suffix and shard marker, which stands for its quantisation; "" for a folder."""
+    if not file.lower().endswith(SUFFIX):
+        if "." in file and "/blob/" in whole:
+            raise Malformed(teaching.bad_reference(whole[:200]), "model")
+        return ""
+    shard = shard_of(file)
+    stem = shard.stem if shard else file[: -len(SUFFIX)]
+    if not stem.isprintable() or len(stem) > _LONGEST:
+        raise Malformed(teaching.bad_reference(whole[:200]), "model")
+    return stem
 
 
 def _ollama(rest: str, whole: str) -> RemoteRef:

@@ -68,6 +68,13 @@ def no_model_in_folder(path: str) -> str:
     return f"{path} holds no .gguf file"
 
 
+def only_safetensors(path: str) -> str:
+    return (
+        f"{path} holds safetensors, which llama.cpp cannot load: convert them with its convert_hf_to_gguf.py, or look for a repository "
+        "of the same model whose name ends in -GGUF; what they would take, shape_from_safetensors of blazar.domain.fit counts"
+    )
+
+
 def shard_outside_set(path: str, number: int, total: int) -> str:
     return f"{path} calls itself shard {number} of {total}: its name is wrong"
 
@@ -241,6 +248,22 @@ def extra_arg_reserved(flag: str) -> str:
     return f"{flag} cannot stand in extra_args: Blazar says itself where an engine listens, who may use it and what it serves"
 
 
+def extra_arg_value(flag: str, value: str) -> str:
+    return f"{flag} in extra_args cannot be followed by '{value}'"
+
+
+def extra_args_planned(flags: Sequence[str]) -> str:
+    return f"planned with what extra_args say instead of configuration and planner: {_and(flags)}"
+
+
+def extra_file_uncounted(flag: str, path: str, why: str) -> str:
+    return f"the file '{path}' after {flag} could not be read, so that it is not counted: {why}"
+
+
+def rpc_worker_silent(servers: str) -> str:
+    return f"no device of rpc_servers ({servers}) can be seen: the plan is made without it"
+
+
 def lane_no_build(kind: str) -> str:
     return f"no {kind} build is installed"
 
@@ -412,6 +435,14 @@ def all_models_busy(model: str, cap: int) -> str:
     )
 
 
+def caller_left() -> str:
+    return "whoever asked has left"
+
+
+def fit_queue_long() -> str:
+    return "other models are being looked at, and their registry takes long; try again"
+
+
 def shutting_down() -> str:
     return "the daemon is stopping; try again when it is back"
 
@@ -430,6 +461,7 @@ def bad_shape(key: str, why: str) -> str:
 _PATTERN = {
     "long": "it is longer than 512 characters",
     "large": "it needs too many steps: repeat less, nest less",
+    "together": "together with those before it, it needs too many steps: write fewer patterns, repeat less",
     "end": "it ends in the middle of a class or an escape",
     "bracket": "its brackets do not pair",
     "quantifier": "a quantifier (* + ? {n,m}) has nothing to repeat or no readable numbers",
@@ -470,6 +502,136 @@ def fit_bad_number(field: str, most: int) -> str:
     return f"{field} must be a whole number from 1 to {most}"
 
 
+def fit_bad_ram(most: int) -> str:
+    return f"ram takes a size in GiB above 0 and up to {most}, for example 64"
+
+
+def fit_bad_tokens(text: str) -> str:
+    return f"'{text}' is no number of tokens: write 32768, or 32k for the same"
+
+
+def fit_many_cards(most: int) -> str:
+    return f"gpu takes up to {most} cards: llama.cpp spreads a model over no more"
+
+
+def fit_many_shards(most: int) -> str:
+    return f"it is a set of more than {most} files"
+
+
+def fit_large_headers(most: int, tensors: int) -> str:
+    return f"the headers of its files are larger than {most >> 20} MiB together, or name more than {tensors} tensors"
+
+
+def fit_bad_cards(text: str) -> str:
+    return (
+        f"'{text}' is no list of card sizes: write one size in GiB for each card, for example 24,24 for two; 0 for none"
+    )
+
+
+def fit_is_here(sentence: str, word: str) -> str:
+    return f"{sentence}; '{word}' lies in this folder: write ./{word} to mean that"
+
+
+def fit_hub_elsewhere(variable: str, daemon: str) -> str:
+    return (
+        f"{variable} is set here, and the daemon at {daemon}, which was named, asks the hub of its own environment: "
+        f"leave the daemon out to ask the hub of {variable}, or unset {variable}"
+    )
+
+
+def fit_unreadable(quant: str, why: str) -> str:
+    return f"the file of {quant} cannot be read: {why}"
+
+
+def fit_projector_unreadable(name: str, why: str) -> str:
+    return f"the projector {name} cannot be read and is not counted: {why}"
+
+
+def fit_none_better() -> str:
+    return "none of the smaller quantisations does better"
+
+
+def fit_one_at_a_time() -> str:
+    return "all of them for one request at a time: more requests (--slots) take more"
+
+
+def fit_arch_unknown(arch: str) -> str:
+    return f"llama.cpp b11434 does not know the architecture '{arch}': it may refuse to load it"
+
+
+def fit_loaded(name: str) -> str:
+    return f"{name} is loaded now: it is judged as if it were not, with the memory that it uses free for it"
+
+
+def fit_sums(needed: str, kept: str, charged: str, floor: str) -> str:
+    """Sizes written out; `kept` and `floor` are "" where no card is used."""
+    if not kept:
+        return f"needed {needed}, the exact sum, in main memory; charged {charged}"
+    return (
+        f"needed {needed}, the exact sum; kept free {kept}, the margin of the cards in use; charged {charged}: both together, "
+        f"with no card charged less than its floor ({floor} in all)"
+    )
+
+
+def fit_upper_bound() -> str:
+    return "an upper bound, since the architecture is unknown"
+
+
+def fit_window(ctx: int, slots: int, cells: int, shared: bool) -> str:
+    """`cells` are those of all requests together; `shared`: in one cache."""
+    if slots == 1:
+        return f"context {ctx} tokens, 1 request at a time"
+    if shared and cells < ctx * slots:
+        return f"context {cells} tokens shared by {slots} requests ({cells // slots} for each when all are full)"
+    return (
+        f"context {ctx} tokens for each of {slots} requests ({cells} in {'one cache' if shared else f'{slots} caches'})"
+    )
+
+
+def fit_cache(keys: str, values: str) -> str:
+    return f"cache {keys}" if keys == values else f"cache {keys} for keys, {values} for values"
+
+
+def fit_layers(offloaded: int, layers: int) -> str:
+    """`layers` counts the output as one; 0: unknown."""
+    if layers and offloaded >= layers:
+        return "all layers on GPU"
+    return f"{offloaded} of {layers} layers on GPU (the output is one)" if layers else f"{offloaded} layers on GPU"
+
+
+def fit_leaves_first(keys: Sequence[str]) -> str:
+    return f"would leave first: {', '.join(keys)}"
+
+
+def fit_mapped() -> str:
+    return "MAPPED weights need no room: the system may drop them and read them again from their file"
+
+
+def fit_not_read() -> str:
+    return "it is another model of this repository, whose header was not read: name it to see it"
+
+
+def fit_others() -> str:
+    return "other quantisations of it, about:"
+
+
+def fit_take(quant: str) -> str:
+    return f"take {quant}" if quant else "none of them fits"
+
+
+def fit_more_there(names: Sequence[str], count: int) -> str:
+    more = f" and {count - len(names)} more" if count > len(names) else ""
+    return f"not looked at: {', '.join(names)}{more}; name one to see it"
+
+
+def remote_listing_cut(host: str, count: int) -> str:
+    return f"{host} lists more than {count} files there: what comes after them was not looked at"
+
+
+def remote_no_url(variable: str, value: str) -> str:
+    return f"{variable} is '{value}', which is no address: write it like https://huggingface.co"
+
+
 def fit_estimated(read: str) -> str:
     return (
         f"rows marked ~ are worked out from the sizes of their files and the header of {read}: weights and cache in all are "
@@ -487,6 +649,17 @@ def fit_shards_lacking(quant: str, count: int) -> str:
 
 def remote_offline(host: str, why: str) -> str:
     return f"{host} cannot be reached ({why}): check the connection or the proxy; a file on this machine needs neither"
+
+
+def remote_not_done(host: str, seconds: float) -> str:
+    return (
+        f"{host} did not get done within {seconds:g} s: it is slow, or the connection is; "
+        "try again, or name one quantisation (hf:owner/repo:QUANT)"
+    )
+
+
+def remote_bad_token(variable: str) -> str:
+    return f"{variable} holds characters that no token has: copy it anew"
 
 
 def remote_slow(host: str, seconds: float) -> str:
@@ -606,7 +779,7 @@ def fit_on_host(need: int, left: int) -> str:
 
 def fit_from_disk(need: int, have: int) -> str:
     return (
-        f"can be loaded, but does not fit: {_gib(need)} of main memory are needed and {_gib(have)} are free, so that weights are "
+        f"can be loaded, but does not fit: {_gib(need)} of main memory are needed and {_gib(max(have, 0))} are free, so that weights are "
         "read from disk again and again; a smaller quant would be much faster"
     )
 
@@ -616,18 +789,26 @@ def fit_after(keys: Sequence[str], need: int) -> str:
 
 
 def fit_waits(need: int, have: int) -> str:
-    return f"fits when this machine is less busy: {_gib(need)} are needed, {_gib(have)} are free, and nothing that is idle frees enough"
+    return f"fits when this machine is less busy: {_gib(need)} are needed, {_gib(max(have, 0))} are free, and nothing that is idle frees enough"
+
+
+SEE_FIT = " (blazar fit shows what fits)"
+"""Left away by `blazar fit` itself."""
 
 
 def fit_never(devices: Sequence[str], need: int, have: int, sharded: str) -> str:
     return (
-        f"will never fit here: {_gib(need)} are needed {_places(devices)} and {_gib(have)} are there with nothing else "
-        f"loaded{sharded} (blazar fit shows what fits)"
+        f"will never fit here: {_gib(need)} are needed {_places(devices)} and {_gib(max(have, 0))} are there with nothing else "
+        f"loaded{sharded}{SEE_FIT}"
     )
 
 
 def fit_sharded(cards: int, need: int) -> str:
     return f", even sharded across {cards} cards ({_gib(need)} per rank)"
+
+
+def fit_floor(weights: int, floor: int) -> str:
+    return f"; a card with {_gib(weights)} of weights must have {_gib(floor)} free, whatever comes with them"
 
 
 def fit_unified(slots: int, ctx: int, need: int, have: int) -> str:
@@ -640,6 +821,23 @@ def fit_unified(slots: int, ctx: int, need: int, have: int) -> str:
 def fit_no_device(key: str, name: str, known: Sequence[str]) -> str:
     have = f"this machine has {_list(known)}" if known else "this machine has none that reports memory"
     return f"{key} names {name}, and {have}"
+
+
+_FIT_SETTINGS = {
+    "count": "must be a whole number that is not negative; 0 leaves it open",
+    "layers": "must be a whole number of layers from 0, or none given to leave it open",
+    "text": "must be a text; an empty one leaves it open",
+    "patterns": "must be up to 4096 pairs of a pattern and the name of a buffer",
+    "ratios": "must be numbers from 0 to 1e30, one a device",
+    "devices": "must be names of devices, each once, and none stands alone",
+    "sizes": "must be sizes in bytes that are not negative",
+    "projector": "must be a projector whose sizes are not negative",
+    "draft": "must be a model with settings of its own",
+}
+
+
+def fit_bad_setting(key: str, must: str) -> str:
+    return f"{key} {_FIT_SETTINGS[must]}"
 
 
 def fit_lever_ctx(ctx: int) -> str:
@@ -663,6 +861,10 @@ def fit_lever_layers(layers: int) -> str:
     return f"fewer layers on devices: {layers} fit"
 
 
+def fit_lever_more_layers(layers: int) -> str:
+    return f"more layers on devices: {layers} fit"
+
+
 def fit_lever_quant(size: int) -> str:
     return f"a smaller quant: weights of up to {_gib(size)} fit"
 
@@ -680,7 +882,18 @@ _FIT_NOTES = {
     "smaller-ctx": "the window is smaller than the model was trained for, so that it fits",
     "quantised": "the cache is quantised, so that it fits",
     "unknown": "the size of main memory is not known: nothing is refused for it",
+    "split-rows": "split_mode cuts every layer over the cards: it is counted as whole layers, so that devices' parts will differ",
+    "main-gpu": "main_gpu leaves the split to the engine: it is counted as this plan would share layers out",
+    "projector-with": "the projector beside the weights is counted as if it were attached: --mmproj in extra_args attaches it",
+    "projector-apart": "a projector lies beside the weights and is not counted, for nothing attaches it: --mmproj in extra_args would",
 }
+
+
+def prompt_cache_beyond(chosen: int, left: int) -> str:
+    return (
+        f"cache_ram_mb {chosen} is more than the {left} MiB of main memory that the plan leaves free, and the engine fills it "
+        f"while it serves: set cache_ram_mb to {left} or less, or free memory"
+    )
 
 
 def fit_note(what: str) -> str:
@@ -1110,6 +1323,7 @@ _WANTS = {
     "ratios": "must be numbers with commas between them, such as 3,1",
     "device": "must be the name of a device, without commas or spaces",
     "tensor": "must be PATTERN=BUFFER, without commas",
+    "workers": "must be HOST:PORT, several with commas between them",
 }
 
 

@@ -46,6 +46,15 @@ def projector_rank(file_name: str) -> tuple[int, str]:
     return words.get(quant_of(file_name), 4), file_name.lower()
 
 
+_NO_STEM = re.compile(r"mmproj|projector|encoder|model|vision|audio|clip|[._ -]+", re.IGNORECASE)
+
+
+def same_model(projector: str, model: str) -> bool | None:
+    """Whether an encoder's name goes with that of a model's file: they begin alike. None where it names no model (`mmproj-F16.gguf`)."""
+    named, other = (_NO_STEM.sub("", _QUANT.sub("", name.removesuffix(SUFFIX))).lower() for name in (projector, model))
+    return other.startswith(named) if named else None
+
+
 def quant_of(file_name: str) -> str:
     """The quantisation that a file's name ends in, in capitals; "" where it names none."""
     found = _QUANT.findall(file_name)

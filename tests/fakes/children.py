@@ -101,7 +101,7 @@ class FakeChild(Child):
 
 def _part(whole: Measured, share: float) -> Measured:
     devices = tuple((device, int(size * share)) for device, size in whole.devices)
-    return Measured(int(whole.resident * share), int(whole.mapped * share), devices)
+    return Measured(int(whole.resident * share), int(whole.mapped * share), devices, whole.buffers)
 
 
 class FakeChildren(Children):

@@ -52,10 +52,14 @@ class FakeDeviceLister(DeviceLister):
         self.devices = devices
         self.asked: list[str] = []
         self.invalidations = 0
+        self.far = (8 * GIB, 8 * GIB)
 
-    def list_devices(self, engine: Engine) -> tuple[ListedDevice, ...] | None:
+    def list_devices(self, engine: Engine, workers: str = "") -> tuple[ListedDevice, ...] | None:
         self.asked.append(engine.tag)
-        return None if self.devices is None else tuple(self.devices)
+        if self.devices is None:
+            return None
+        far = (ListedDevice(f"RPC{number}", one, *self.far) for number, one in enumerate(workers.split(",")) if one)
+        return (*self.devices, *far)
 
     def invalidate(self) -> None:
         self.invalidations += 1

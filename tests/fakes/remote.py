@@ -7,7 +7,7 @@ from typing import Self
 from blazar.application.ports.remote import Listing, Offer, RemoteFile, RemoteModels
 from blazar.application.ports.weights import Source
 from blazar.domain import teaching
-from blazar.domain.errors import NotFound
+from blazar.domain.errors import BlazarError, NotFound
 from blazar.domain.references import RemoteRef
 
 
@@ -52,8 +52,10 @@ class MemoryRegistry(RemoteModels):
         self.listings, self.fronts = dict(listings), dict(fronts or {})
         self.opened: list[str] = []
         self.closed = 0
+        self.stopped: BlazarError | None = None
 
     def listing(self, ref: RemoteRef) -> Listing:
+        self._check()
         offers = self.listings.get(ref.repo)
         if offers is None:
             raise NotFound(teaching.remote_not_found(ref.repo, "registry.example", None))
@@ -64,9 +66,17 @@ class MemoryRegistry(RemoteModels):
                 raise NotFound(teaching.remote_no_quant(ref.repo, ref.tag, [offer.quant for offer in offers]))
         return Listing(ref, offers, asked)
 
+    def _check(self) -> None:
+        if self.stopped is not None:
+            raise self.stopped
+
     def open(self, file: RemoteFile) -> MemorySource:
+        self._check()
         self.opened.append(file.name)
         return MemorySource(file, self.fronts.get(file.name, b""))
+
+    def stop(self, why: BlazarError) -> None:
+        self.stopped = why
 
     def close(self) -> None:
         self.closed += 1

@@ -1,6 +1,6 @@
 """Weight files in memory: what is at which path, what was linked, what went missing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -71,6 +71,7 @@ class MemoryWeightFiles(WeightFiles):
         self.pairs: dict[str, Any] = {"general.architecture": "llama"}
         self.shapes: dict[str, ModelShape] = {}
         self.projectors: dict[str, Projector] = {}
+        self.sizes: dict[str, int] = {}
         self.content = {file: file for facts in models.values() for file in facts.files}
 
     def inspect(self, path: str) -> FileFacts:
@@ -94,15 +95,37 @@ class MemoryWeightFiles(WeightFiles):
         return self.shapes.get(files[0]) or some_shape()
 
     def projector(self, files: tuple[str, ...]) -> Projector | None:
+        if f"beside {files[0]}" in self.broken:
+            raise BadModelFile("mmproj.gguf", self.broken[f"beside {files[0]}"])
         return self.projectors.get(files[0])
 
-    def shape_elsewhere(self, sources: Sequence[Source]) -> ModelShape:
+    def projector_in(self, path: str) -> Projector:
+        self._readable(path)
+        return self.projectors.get(path) or Projector("clip", self.sizes.get(path, 1), 0)
+
+    def adapter_bytes(self, path: str) -> int:
+        self._readable(path)
+        return self.sizes.get(path, 1)
+
+    def _readable(self, path: str) -> None:
+        if path in self.broken:
+            raise BadModelFile(path, self.broken[path])
+        if path not in self.content:
+            raise NotFound(teaching.no_such_file(path))
+
+    def shape_elsewhere(self, sources: Iterable[Source]) -> ModelShape:
+        names = []
         for source in sources:
             source.read(24)
-        return self.shapes.get(sources[0].name) or some_shape()
+            names.append(source.name)
+            if source.name in self.broken:
+                raise BadModelFile(source.name, self.broken[source.name])
+        return self.shapes.get(names[0]) or some_shape()
 
     def projector_elsewhere(self, source: Source) -> Projector:
         source.read(24)
+        if source.name in self.broken:
+            raise BadModelFile(source.name, self.broken[source.name])
         return self.projectors.get(source.name) or Projector("clip", source.size, 0)
 
     def link(self, name: str, files: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:

@@ -7,7 +7,6 @@ from blazar.domain.fit.machine import GIB, Device, Machine
 from blazar.domain.fit.settings import Settings
 from blazar.domain.fit.shape import Attends, Block, CacheLayer, CacheShape, ModelShape, RecurrentLayer, Tensor
 from blazar.domain.fit.shares import Load
-from blazar.domain.fit.weights import weigh
 
 MIB = 2**20
 HEAD = 128
@@ -85,7 +84,7 @@ def cards(*gib: float, free: float = 1.0, ram: float = 64.0) -> Machine:
 
 
 def billed(shape: ModelShape, settings: Settings) -> Bill:
-    return draw_up(shape, settings, weigh(shape, settings))
+    return draw_up(shape, settings)
 
 
 def load(

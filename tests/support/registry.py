@@ -39,7 +39,13 @@ class Answer(NamedTuple):
     headers: tuple[tuple[str, str], ...] = ()
 
 
-Given = Answer | Blob | Callable[[Asked], Answer]
+class Drip(NamedTuple):
+    """An answer that is never done: a byte at a time, of its body or already of its head, until the registry closes."""
+
+    head: bool = False
+
+
+Given = Answer | Blob | Drip | Callable[[Asked], Answer]
 
 
 class Registry:
@@ -48,6 +54,7 @@ class Registry:
     def __init__(self) -> None:
         self.given: dict[str, Given] = {}
         self.asked: list[Asked] = []
+        self.closed = threading.Event()
         registry = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -67,6 +74,7 @@ class Registry:
         self._thread.start()
 
     def close(self) -> None:
+        self.closed.set()
         self.server.shutdown()
         self._thread.join()
         self.server.server_close()
@@ -79,6 +87,9 @@ class Registry:
         self.asked.append(asked)
         given = self.given.get(request.path) or self.given.get(unquote(urlsplit(request.path).path))
         given = given or Answer({"error": "not found"}, 404)
+        if isinstance(given, Drip):
+            self._drip(request, given)
+            return
         if isinstance(given, Blob):
             _send_blob(request, asked, given)
             return
@@ -92,6 +103,12 @@ class Registry:
             request.send_header("content-length", str(len(data)))
         request.end_headers()
         request.wfile.write(data)
+
+    def _drip(self, request: BaseHTTPRequestHandler, given: Drip) -> None:
+        head = b"HTTP/1.1 200 OK\r\n"
+        request.wfile.write(head + b"x-slow: " if given.head else head + b"content-length: 100000\r\n\r\n")
+        while not self.closed.wait(0.01):
+            request.wfile.write(b"1")
 
 
 def _send_blob(request: BaseHTTPRequestHandler, asked: Asked, blob: Blob) -> None:

@@ -65,3 +65,38 @@ def save_sparse(path: Path, pairs: dict[str, object], rows: list[Row], tokens: i
         file.write(out)
         file.truncate(len(out) + end)
     return path
+
+
+def save_loadable(path: Path, *, tied: bool) -> Path:
+    """A Llama of 260 MiB in Q4_0 which the real engine loads and serves, all of its weights 0; the CPU backend repacks them."""
+    wide, inner, blocks, words, q4_0 = 2048, 8192, 6, 32_768, 2
+    tokens = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256))]
+    kinds = [2, 3, 3] + [6] * 256  # unknown, control, byte; the rest unused (llama.h, llama_token_type)
+    pairs: dict[str, object] = {
+        "general.architecture": "llama",
+        "llama.block_count": blocks,
+        "llama.context_length": 8192,
+        "llama.embedding_length": wide,
+        "llama.feed_forward_length": inner,
+        "llama.attention.head_count": 16,
+        "llama.attention.head_count_kv": 4,
+        "llama.attention.layer_norm_rms_epsilon": 1e-5,
+        "llama.rope.dimension_count": 128,
+        "tokenizer.ggml.model": "llama",
+        "tokenizer.ggml.tokens": tokens + [f"<|{at}|>" for at in range(len(tokens), words)],
+        "tokenizer.ggml.token_type": kinds + [5] * (words - len(kinds)),
+        "tokenizer.ggml.scores": [0.0] * words,
+        "tokenizer.ggml.bos_token_id": 1,
+        "tokenizer.ggml.eos_token_id": 2,
+        "tokenizer.ggml.unknown_token_id": 0,
+        "tokenizer.chat_template": "{% for m in messages %}{{ m.content }}{% endfor %}",
+    }
+    rows = [Row("token_embd.weight", (wide, words), q4_0), Row("output_norm.weight", (wide,))]
+    rows += [] if tied else [Row("output.weight", (wide, words), q4_0)]
+    for at in range(blocks):
+        rows += [Row(f"blk.{at}.{name}.weight", (wide,)) for name in ("attn_norm", "ffn_norm")]
+        rows += [Row(f"blk.{at}.attn_{name}.weight", (wide, 512), q4_0) for name in ("k", "v")]
+        rows += [Row(f"blk.{at}.attn_{name}.weight", (wide, wide), q4_0) for name in ("q", "output")]
+        rows += [Row(f"blk.{at}.ffn_{name}.weight", (wide, inner), q4_0) for name in ("gate", "up")]
+        rows.append(Row(f"blk.{at}.ffn_down.weight", (inner, wide), q4_0))
+    return save_sparse(path, pairs, rows)

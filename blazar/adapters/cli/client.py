@@ -20,11 +20,11 @@ QUICK = 30.0
 
 
 class DaemonRefused(Refusal):
-    """The daemon said no (4xx); its sentence."""
+    """The daemon said no (4xx); its sentence, and the field that it is about where it says one."""
 
-    def __init__(self, sentence: str, status: int) -> None:
+    def __init__(self, sentence: str, status: int, field: str | None = None) -> None:
         super().__init__(sentence)
-        self.status = status
+        self.status, self.field = status, field
 
 
 class DaemonFailed(Fault):
@@ -190,14 +190,22 @@ class _Translated:
 def _said(url: str, status: int, raw: bytes) -> Refusal | Fault:
     """An error answer as an exception, whichever of the three envelopes it came in (D10)."""
     try:
-        sentence = _sentence(json.loads(raw))
+        body = json.loads(raw)
     except ValueError:
-        sentence = None
+        body = None
+    sentence = _sentence(body)
     if sentence is None:
         return Fault(teaching.daemon_not_ours(url))
     if status == UNAUTHORIZED:
         sentence += teaching.cli_key()  # the daemon speaks of headers, which nobody types here
-    return DaemonRefused(sentence, status) if status < 500 else DaemonFailed(sentence, status)
+    return DaemonRefused(sentence, status, _field(body)) if status < 500 else DaemonFailed(sentence, status)
+
+
+def _field(body: Any) -> str | None:
+    """`param` of the native envelope."""
+    error = body.get("error")
+    field = error.get("param") if isinstance(error, dict) else None
+    return field if isinstance(field, str) else None
 
 
 def _sentence(body: Any) -> str | None:

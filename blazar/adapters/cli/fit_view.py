@@ -1,6 +1,8 @@
 """A fit verdict as a page that is read at a glance: the quantisations, a bar a device, the sums, what to turn. Decides nothing.
 
 Everything is in GiB. Glyphs differ, so that a bar reads without colour; where the terminal has no block characters, letters do.
+A row of numbers adds up to its device: what the load takes, what others use, what is kept free as a margin, what is free beyond it.
+Sentences come from `teaching`.
 """
 
 import shutil
@@ -9,12 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import Any, NamedTuple
 
-from blazar.adapters.cli.render import GIB, Column, Style, clean, size, table
+from blazar.adapters.cli.render import GIB, Column, Style, clean, is_terminal, size, table
+from blazar.domain import teaching
 
 LONGEST_BAR = 48
 SHORTEST_BAR = 8
 NARROWEST = 40
 """Columns that prose takes at least."""
+UNBROKEN = 100_000
+"""Columns of prose that nobody wraps: what is piped is read by programs."""
 
 
 class _Part(NamedTuple):
@@ -23,17 +28,25 @@ class _Part(NamedTuple):
     name: str
     glyph: str
     plain: str
-    fields: tuple[str, ...]
+    fields: tuple[str, ...] = ()
 
 
+_WEIGHTS = _Part("weights", "█", "#", ("weights",))
+_OTHER = _Part("other", "◆", "*", ("projector", "draft", "lora"))
+_TAKEN = _Part("in use", "╳", "x")
+_KEPT = _Part("kept", "▚", "o", ("margin",))
+_FREE = _Part("free", "░", ".")
+_MAPPED = _Part("mapped", "", "")
+"""No stretch of a bar: it need not be there."""
 _PARTS = (
-    _Part("weights", "█", "#", ("weights",)),
+    _WEIGHTS,
     _Part("kv", "▓", "=", ("kv", "recurrent")),
     _Part("compute", "▒", "+", ("compute",)),
-    _Part("other", "◆", "*", ("projector", "draft", "lora")),
+    _OTHER,
+    _TAKEN,
+    _KEPT,
 )
-_TAKEN = _Part("in use", "╳", "x", ())
-_FREE = _Part("free", "░", ".", ())
+_ALWAYS = frozenset({"weights", "kv", "compute"})
 
 _LOADABLE = frozenset({"fits", "fits-from-disk", "fits-after-eviction"})
 _WHOLE, _PARTLY, _HOST = range(3)
@@ -48,7 +61,13 @@ _VERDICTS = {
     ("fits-after-eviction", _PARTLY): "fits partly when others leave",
     ("fits-after-eviction", _HOST): "fits when others leave",
 }
-_NOT = {"never": "too large", "refused": "refused"}
+_NOT = {
+    "never": "too large",
+    "refused": "refused",
+    "unreadable": "cannot be read",
+    "incomplete": "shards missing",
+    "not-read": "not looked at",
+}
 
 _QUANTS = (
     Column(""),
@@ -58,15 +77,18 @@ _QUANTS = (
     Column("CONTEXT", right=True),
     Column("UP TO", right=True),
     Column("CACHE"),
-    Column("NEEDS", right=True),
+    Column("NEEDED", right=True),
 )
 
 
 def page(found: Mapping[str, Any], width: int | None = None, style: Style | None = None) -> str:
-    """The body of /api/fit for people; `width` is the terminal's in columns."""
-    width = width or shutil.get_terminal_size((80, 24)).columns
-    style = style or Style()
-    return "\n".join(line.rstrip() for line in _lines(found, width, style, fancy=_has_blocks()))
+    """The body of /api/fit for people; `width` is the terminal's in columns. Prose is wrapped for a terminal only."""
+    prose = width or 0
+    if width is None:
+        width = shutil.get_terminal_size((80, 24)).columns
+        prose = width if is_terminal(sys.stdout) else UNBROKEN
+    look = _Look(width, prose, style or Style(), fancy=_has_blocks())
+    return "\n".join(line.rstrip() for line in look.lines(found))
 
 
 def _has_blocks() -> bool:
@@ -74,38 +96,65 @@ def _has_blocks() -> bool:
     return encoding.lower().replace("-", "") in ("utf8", "utf16")
 
 
-def _lines(found: Mapping[str, Any], width: int, style: Style, *, fancy: bool) -> Iterator[str]:
-    verdict, quants = found["verdict"], found["quants"]
-    yield style.bold(clean(str(found["model"]))) + f"  on {_machine(found['machine'])}"
-    if len(quants) > 1:
+class _Look:
+    """Where a page is shown: columns for bars and for prose, colours, and whether there are block characters."""
+
+    def __init__(self, width: int, prose: int, style: Style, *, fancy: bool) -> None:
+        self.width, self.prose, self.style, self.fancy = width, prose, style, fancy
+
+    def lines(self, found: Mapping[str, Any]) -> Iterator[str]:
+        verdict, quants = found["verdict"], found["quants"]
+        yield self.style.bold(clean(str(found["model"]))) + f"  on {_machine(found['machine'])}"
+        if len(quants) > 1:
+            yield ""
+            yield table(_QUANTS, [_quant(row, fancy=self.fancy) for row in quants])
         yield ""
-        yield table(_QUANTS, [_quant(row, fancy=fancy) for row in quants])
-    yield ""
-    yield from _prose(f"{found['quant']}: {verdict['sentence']}", width)
-    devices = verdict["devices"]
-    if devices:
+        yield from self.told(f"{found['quant']}: {verdict['sentence']}")
+        if verdict["exact_bytes"]:  # else it was refused before anything was counted
+            yield from self._counted(verdict, next((row for row in quants if row["quant"] == found["quant"]), {}))
+        yield from self._hints(verdict, found)
+        if others := found.get("alternatives"):
+            yield ""
+            yield teaching.fit_others()
+            yield table(_QUANTS, [_quant(row, fancy=self.fancy) for row in others])
+        if len(quants) > 1:
+            yield ""
+            yield self.style.bold(clean(teaching.fit_take(str(found["take"] or ""))))
+
+    def told(self, text: str, indent: str = "") -> list[str]:
+        """Sentences, wrapped; names in them come from strangers."""
+        return wrap(clean(text), max(self.prose, NARROWEST), subsequent_indent=indent, break_on_hyphens=False)
+
+    def _counted(self, verdict: Mapping[str, Any], row: Mapping[str, Any]) -> Iterator[str]:
+        if devices := verdict["devices"]:
+            yield ""
+            yield from _bars(devices, self)
         yield ""
-        yield from _bars(devices, width, style, fancy=fancy)
-    yield ""
-    for line in _sums(verdict):
-        yield from _prose(line, width)
-    yield from _hints(verdict, found, width, style, fancy=fancy)
-    if others := found.get("alternatives"):
-        yield ""
-        yield "other quantisations of it, about:"
-        yield table(_QUANTS, [_quant(row, fancy=fancy) for row in others])
+        for line in _sums(verdict, row):
+            yield from self.told(line)
+
+    def _hints(self, verdict: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
+        if verdict["evict"]:
+            yield from self.told(teaching.fit_leaves_first(list(map(str, verdict["evict"]))))
+        arrow = "→" if self.fancy else "->"
+        levers = [f"{arrow} {lever}" for lever in verdict["levers"]]
+        for line in (*levers, *verdict["notes"], *found["notes"]):
+            yield from map(self.style.dim, self.told(line, "  "))
 
 
 def _machine(machine: Mapping[str, Any]) -> str:
-    """Cards of one size together, then the memory."""
+    """Cards of one size together, then the memory; what is imagined of them is marked."""
     counts: dict[str, int] = {}
     for device in machine["devices"]:
         if device["total"]:
             label = f"{device['total'] / GIB:.4g} GiB {clean(str(device['kind']))}"
             counts[label] = counts.get(label, 0) + 1
-    cards = [f"{count} × {label}" if count > 1 else label for label, count in counts.items()]
+    cards = ", ".join(f"{count} × {label}" if count > 1 else label for label, count in counts.items())
     ram = f"{machine['ram_total'] / GIB:.4g} GiB RAM" if machine["ram_total"] else "RAM of unknown size"
-    return ", ".join([*cards, ram]) + (" (imagined)" if machine["imagined"] else "")
+    marked = machine.get("imagined_parts", ("gpu", "ram") if machine["imagined"] else ())
+    if "gpu" in marked:
+        cards = f"{cards or 'no card'} (imagined)"
+    return ", ".join(filter(None, (cards, f"{ram} (imagined)" if "ram" in marked else ram)))
 
 
 def _quant(row: Mapping[str, Any], *, fancy: bool) -> list[str]:
@@ -132,32 +181,50 @@ def _where(row: Mapping[str, Any]) -> int:
     return _PARTLY if row["gpu_layers"] else _HOST
 
 
-def _bars(devices: Sequence[Mapping[str, Any]], width: int, style: Style, *, fancy: bool) -> Iterator[str]:
-    """Headings are the legend: each names its part and shows its glyph."""
-    rows = [(device, _amounts(device)) for device in devices]
-    shown = [part for part in _PARTS if part.name != "other" or any(amounts["other"] for _, amounts in rows)]
-    shown += [_TAKEN] if any(amounts["in use"] for _, amounts in rows) else []
-    shown.append(_FREE)
-    heads = [f"{part.name.upper()} {part.glyph if fancy else part.plain}" for part in shown]
+def _bars(devices: Sequence[Mapping[str, Any]], look: _Look) -> Iterator[str]:
+    """Headings are the legend: each names its part and shows its glyph. Where they leave no room, bars have lines of their own."""
+    rows = [_amounts(device) for device in devices]
+    shown = [part for part in _PARTS if part.name in _ALWAYS or any(amounts[part.name] for amounts in rows)]
+    shown += [_FREE, *([_MAPPED] if any(amounts["mapped"] for amounts in rows) else [])]
+    glyphs = [part.glyph if look.fancy else part.plain for part in shown]
+    cells = [[f"{amounts[part.name] / GIB:.2f}" for part in shown] for amounts in rows]
     names = max(6, *(len(str(device["device"])) for device in devices))
-    cells = [[f"{amounts[part.name] / GIB:.2f}" for part in shown] for _, amounts in rows]
-    widths = [max(len(head), *(len(line[at]) for line in cells)) for at, head in enumerate(heads)]
-    length = max(SHORTEST_BAR, min(LONGEST_BAR, width - names - 10 - sum(widths) - 2 * len(widths) - 2))
-    numbers = "  ".join(head.rjust(wide) for head, wide in zip(heads, widths, strict=True))
-    yield f"{'DEVICE'.ljust(names)}  {'GiB'.rjust(7)}  {' ' * length}  {numbers}"
-    for (device, amounts), line in zip(rows, cells, strict=True):
-        bar = _bar(amounts, device["total"] or device["free"], length, style, fancy=fancy)
-        numbers = "  ".join(cell.rjust(wide) for cell, wide in zip(line, widths, strict=True))
-        total = f"{device['total'] / GIB:.2f}".rjust(7)
-        yield f"{clean(str(device['device'])).ljust(names)}  {total}  {bar}  {numbers}"
+    wide = [f"{part.name.upper()} {glyph}".rstrip() for part, glyph in zip(shown, glyphs, strict=True)]
+    room = look.width - names - 13 - sum(2 + cell for cell in _widths(wide, cells))
+    apart = room < SHORTEST_BAR
+    heads = [part.name.upper() for part in shown] if apart else wide
+    widths = _widths(heads, cells)
+    length = min(LONGEST_BAR, look.width - names - 4 if apart else room)
+    gap = "  " if apart else f"  {' ' * length}  "
+    yield f"{'DEVICE'.ljust(names)}  {'GiB'.rjust(7)}{gap}{_row(heads, widths)}"
+    if apart:
+        yield f"{' ' * (names + 9)}{gap}{_row(glyphs, widths)}"
+    for device, amounts, line in zip(devices, rows, cells, strict=True):
+        bar = _bar(amounts, device["total"] or device["free"], length, look.style, fancy=look.fancy)
+        start = f"{clean(str(device['device'])).ljust(names)}  {device['total'] / GIB:7.2f}"
+        yield f"{start}{gap if apart else f'  {bar}  '}{_row(line, widths)}"
+        if apart:
+            yield f"{' ' * (names + 2)}{bar}"
+
+
+def _widths(heads: Sequence[str], cells: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
+
+
+def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(cell.rjust(wide) for cell, wide in zip(cells, widths, strict=True))
 
 
 def _amounts(device: Mapping[str, Any]) -> dict[str, int]:
-    """Bytes of each part; `free` is what is left beside it, negative where so much is missing."""
+    """Bytes of each part; `free` is what is left beside them, negative where so much is missing.
+
+    Weights that may be dropped again (`mapped`) stand apart: they are not in the way of anything.
+    """
     amounts = {part.name: sum(int(device.get(field, 0)) for field in part.fields) for part in _PARTS}
-    taken = max(0, int(device["total"]) - int(device["free"])) if device["total"] else 0
-    left = int(device["free"]) + int(device.get("mapped", 0)) - sum(amounts.values())
-    return amounts | {"in use": taken, "free": left}
+    amounts["mapped"] = int(device.get("mapped", 0))  # an older daemon does not say
+    amounts["weights"] -= amounts["mapped"]
+    amounts["in use"] = max(0, int(device["total"]) - int(device["free"])) if device["total"] else 0
+    return amounts | {"free": int(device["headroom"])}
 
 
 def _bar(amounts: Mapping[str, int], total: int, length: int, style: Style, *, fancy: bool) -> str:
@@ -166,7 +233,7 @@ def _bar(amounts: Mapping[str, int], total: int, length: int, style: Style, *, f
         return " " * length
     cells: list[str] = []
     done = 0
-    for part in (*_PARTS, _TAKEN):
+    for part in _PARTS:
         amount = amounts[part.name]
         done += amount
         end = min(length, max(round(done * length / total), len(cells) + (amount > 0)))
@@ -176,36 +243,22 @@ def _bar(amounts: Mapping[str, int], total: int, length: int, style: Style, *, f
     return "".join(cells + [free] * (length - len(cells)))
 
 
-def _sums(verdict: Mapping[str, Any]) -> Iterator[str]:
-    memory, chosen = verdict["memory"], verdict["chosen"]
-    bound = " (an upper bound: the architecture is unknown)" if memory["upper_bound"] else ""
-    yield (
-        f"exact sum {size(verdict['exact_bytes'])}, floor {size(verdict['floor_bytes'])}; "
-        f"loading it is charged {size(verdict['admission_bytes'])}{bound}"
-    )
+def _sums(verdict: Mapping[str, Any], row: Mapping[str, Any]) -> Iterator[str]:
+    """What it comes to, what it is loaded as, and how to read the table above. `row` is the one of `quants` that it is about."""
+    chosen, cards = verdict["chosen"], [device for device in verdict["devices"][1:] if device["used"]]
+    kept = size(sum(device["margin"] for device in cards)) if cards else ""
+    sums = (size(verdict[f"{name}_bytes"]) for name in ("exact", "admission", "floor"))
+    needed, charged, floor = sums
+    yield teaching.fit_sums(needed, kept, charged, floor)
+    if verdict["memory"]["upper_bound"]:
+        yield teaching.fit_upper_bound()
     slots = chosen["slots"] or 1
-    shared = ", one cache for all" if slots > 1 and chosen["kv_unified"] else ""
-    keys, values = chosen["cache_type_k"], chosen["cache_type_v"]
-    cache = keys if keys == values else f"{keys}, values {values}"
-    layers = f", {chosen['gpu_layers']} layers on GPU" if chosen["gpu_layers"] else ""
-    requests = "1 request" if slots == 1 else f"{slots} requests"
-    yield f"context {chosen['ctx']} tokens, {requests} at a time{shared}, cache {cache}{layers}"
-
-
-def _prose(text: str, width: int, indent: str = "") -> list[str]:
-    """Sentences, wrapped; names in them come from strangers."""
-    return wrap(clean(text), max(width, NARROWEST), subsequent_indent=indent, break_on_hyphens=False)
-
-
-def _hints(
-    verdict: Mapping[str, Any], found: Mapping[str, Any], width: int, style: Style, *, fancy: bool
-) -> Iterator[str]:
-    arrow = "→" if fancy else "->"
-    if verdict["evict"]:
-        yield from _prose(f"would leave first: {', '.join(map(str, verdict['evict']))}", width)
-    told = [f"{arrow} {lever}" for lever in verdict["levers"]]
-    for line in (*told, *verdict["notes"], *found["notes"]):
-        yield from map(style.dim, _prose(line, width, "  "))
-    if len(found["quants"]) > 1:
-        yield ""
-        yield style.bold(f"take {clean(str(found['take']))}") if found["take"] else "none of them fits"
+    parts = [
+        teaching.fit_window(chosen["ctx"], slots, chosen["ctx_size"], chosen["kv_unified"]),
+        teaching.fit_cache(chosen["cache_type_k"], chosen["cache_type_v"]),
+    ]
+    if chosen["gpu_layers"]:
+        parts.append(teaching.fit_layers(chosen["gpu_layers"], row.get("layers", 0)))
+    yield ", ".join(parts)
+    if any(device.get("mapped", 0) for device in verdict["devices"]):
+        yield teaching.fit_mapped()

@@ -5,6 +5,7 @@ raised as `UsageError`; the shell prints it in one line and exits with 2.
 """
 
 import argparse
+import re
 from collections.abc import Collection, Sequence
 from typing import Any, NoReturn, Protocol
 
@@ -283,12 +284,47 @@ def _positive(text: str) -> int:
 _positive.__name__ = "number"
 
 
+MOST_GIB = 2**20
+"""Of one card or of main memory that is imagined; `PreviewFit` has the same bound."""
+
+
+def _wrong(sentence: str, fact: Any) -> argparse.ArgumentTypeError:
+    """A sentence of `teaching`, which is imported when somebody errs."""
+    from blazar.domain import teaching
+
+    return argparse.ArgumentTypeError(getattr(teaching, sentence)(fact))
+
+
+def _tokens(text: str) -> int:
+    """A number of tokens; `32k` is 32768, as windows are counted."""
+    match = re.fullmatch(r"(\d{1,12})([kKmM]?)", text, re.ASCII)
+    if match is None:
+        raise _wrong("fit_bad_tokens", text)
+    return int(match[1]) * {"": 1, "k": 2**10, "m": 2**20}[match[2].lower()]
+
+
 def _sizes(text: str) -> tuple[float, ...]:
     """Sizes of cards; `0` and `none` are a machine without."""
-    return () if text in ("0", "none") else tuple(float(part) for part in text.split(","))
+    if text in ("0", "none"):
+        return ()
+    try:
+        sizes = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        sizes = ()
+    if not sizes or not all(0 < size <= MOST_GIB for size in sizes):
+        raise _wrong("fit_bad_cards", text)
+    return sizes
 
 
-_sizes.__name__ = "list of sizes"
+def _gib(text: str) -> float:
+    """A size of main memory."""
+    try:
+        size = float(text)
+    except ValueError:
+        size = 0.0
+    if not 0 < size <= MOST_GIB:
+        raise _wrong("fit_bad_ram", MOST_GIB)
+    return size
 
 
 def _add_daemon(verbs: _Family) -> None:
@@ -385,13 +421,21 @@ def _add_fit(verbs: _Family) -> None:
         help="a model of the catalog, a file or folder, hf:owner/repo[:QUANT] or ollama:name[:tag] "
         "(of which only headers are read)",
     )
-    fit.add_argument("--ctx", type=_positive, default=0, metavar="N", help="window of one request in tokens")
-    fit.add_argument("--slots", type=_positive, default=0, metavar="N", help="requests at the same time")
+    fit.add_argument(
+        "--ctx", type=_tokens, default=0, metavar="N", help="window of one request in tokens: 32768 or 32k"
+    )
+    fit.add_argument(
+        "--slots",
+        type=_positive,
+        default=0,
+        metavar="N",
+        help="requests at the same time, each with a window of its own",
+    )
     fit.add_argument("--kv", default="", metavar="TYPE[,TYPE]", help="cache type, or one for keys and one for values")
     fit.add_argument(
         "--gpu", type=_sizes, metavar="GiB,…", help="imagine empty cards of these sizes: 24,24; 0 for none"
     )
-    fit.add_argument("--ram", type=float, metavar="GiB", help="imagine this much main memory")
+    fit.add_argument("--ram", type=_gib, metavar="GiB", help="imagine this much main memory, all of it free")
 
 
 def _add_engines(verbs: _Family) -> None:

@@ -16,12 +16,19 @@ from blazar.application.ports.hardware import DeviceLister, ListedDevice
 from blazar.domain.records import Engine
 
 FLAG: Final = "--list-devices"
+WORKERS: Final = "--rpc"
 
 ANSWER_SECS = 30.0
 """A cold disk and the start of CUDA on many cards; more is a hang."""
 
+WORKERS_SECS: Final = 10.0
+"""With workers: a machine that is switched off answers no connection, and a load waits for the list."""
+
 CUDA_ORDER: Final = ("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
 """What makes CUDA number cards as the driver and the census do; children need the same, or CUDA0 is another card here and there."""
+
+QUIETLY: Final = ("GGML_NO_BACKTRACE", "1")
+"""One that ends itself would start a debugger to tell where (ggml/src/ggml.c)."""
 
 _HEAD = "Available devices:"
 _ROW = re.compile(r"\s+(?P<name>\S+): (?P<label>.*?)(?: \((?P<total>\d+) MiB, (?P<free>\d+) MiB free\))?\s*")
@@ -29,7 +36,7 @@ _ROW = re.compile(r"\s+(?P<name>\S+): (?P<label>.*?)(?: \((?P<total>\d+) MiB, (?
 _PROCESSOR = re.compile(r"(CPU|BLAS|ACCEL)\d*", re.IGNORECASE)
 _MIB = 2**20
 
-_Key = tuple[tuple[str, ...], int, int]
+_Key = tuple[tuple[str, ...], str, int, int]
 
 
 def devices_in(text: str) -> tuple[ListedDevice, ...] | None:
@@ -57,31 +64,39 @@ class EngineDevices(DeviceLister):
         self._flags, self._scrubbed, self._extra = flags, scrubbed, dict(extra or {})
         self._known: dict[_Key, tuple[ListedDevice, ...] | None] = {}
 
-    def list_devices(self, engine: Engine) -> tuple[ListedDevice, ...] | None:
+    def list_devices(self, engine: Engine, workers: str = "") -> tuple[ListedDevice, ...] | None:
         try:
             facts = Path(engine.server_path).stat()
         except OSError:
             return None
-        key = (engine.words, facts.st_size, facts.st_mtime_ns)
+        key = (engine.words, workers, facts.st_size, facts.st_mtime_ns)
         known = self._known  # what is asked before an `invalidate` and answered after it goes with the old ones
         if key not in known:
-            known[key] = self._ask(engine)
+            listed = self._ask(engine, workers)
+            if listed is None and workers:
+                # It ends itself over a worker that is not there. Not remembered: it may be there the next time.
+                return self.list_devices(engine)
+            known[key] = listed
         return known[key]
 
     def invalidate(self) -> None:
         self._known = {key: rows for key, rows in self._known.items() if rows == ()}
 
-    def _ask(self, engine: Engine) -> tuple[ListedDevice, ...] | None:
-        if FLAG not in self._flags.known_flags(engine):
+    def _ask(self, engine: Engine, workers: str) -> tuple[ListedDevice, ...] | None:
+        known = self._flags.known_flags(engine)
+        if FLAG not in known or (workers and WORKERS not in known):
             return None
+        return self._run((*engine.words, *((WORKERS, workers) if workers else ()), FLAG), workers)
+
+    def _run(self, words: tuple[str, ...], workers: str) -> tuple[ListedDevice, ...] | None:
         try:
             done = subprocess.run(
-                (*engine.words, FLAG),
-                env=_ordered(engine_env(self._scrubbed, self._extra.items())),
+                words,
+                env=dict([QUIETLY]) | _ordered(engine_env(self._scrubbed, self._extra.items())),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,  # backends tell there what they load
-                timeout=ANSWER_SECS,
+                timeout=WORKERS_SECS if workers else ANSWER_SECS,
                 encoding="utf-8",
                 errors="replace",
             )

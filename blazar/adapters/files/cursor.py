@@ -8,6 +8,8 @@ from blazar.domain.errors import BadModelFile
 CHUNK = 1 << 20
 """Bytes fetched at once: a vocabulary of 256 000 short tokens is about four of these."""
 
+CUT_SHORT = "the download is incomplete"
+
 LONGEST_STRING = 64 << 20
 """J13. No chat template or embedded tokenizer comes near."""
 
@@ -28,8 +30,8 @@ class Bytes(Protocol):
 class Cursor:
     """A position in one file of known size; every move that would leave the file raises `BadModelFile`."""
 
-    def __init__(self, file: Bytes, size: int, path: str, chunk: int = CHUNK) -> None:
-        self.path = path
+    def __init__(self, file: Bytes, size: int, path: str, chunk: int = CHUNK, cut: str = CUT_SHORT) -> None:
+        self.path, self.cut = path, cut
         self._chunk = chunk
         self._file, self._size = file, size
         self._buffer, self._at = b"", 0

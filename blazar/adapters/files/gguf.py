@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from blazar.adapters.files.cursor import CHUNK, Bytes, Cursor
+from blazar.adapters.files.cursor import CHUNK, CUT_SHORT, Bytes, Cursor
 from blazar.adapters.files.ggml_types import GGML_TYPES
 from blazar.adapters.files.gguf_sanity import check_metadata, what_it_is
 from blazar.domain import teaching
@@ -111,11 +111,16 @@ def _reason(error: OSError | ValueError) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
-def parse(file: Bytes, size: int, path: str, *, chunk: int = CHUNK) -> Header:
-    """Read one header from `file`, which is unbuffered and holds `size` bytes, `chunk` or more of them at a time."""
-    cursor = Cursor(file, size, path, chunk)
+def parse(
+    file: Bytes, size: int, path: str, *, chunk: int = CHUNK, cut: str = CUT_SHORT, most: int = MOST_TENSORS
+) -> Header:
+    """Read one header from `file`, which is unbuffered and holds `size` bytes, `chunk` or more of them at a time.
+
+    `cut` says in sentences why it may be shorter than its header promises, `most` how many tensors it may have.
+    """
+    cursor = Cursor(file, size, path, chunk, cut)
     version = _preamble(cursor)
-    tensor_count = _count(cursor, "tensors", MOST_TENSORS, _MIN_TENSOR)
+    tensor_count = _count(cursor, "tensors", most, _MIN_TENSOR)
     pair_count = _count(cursor, "key-value pairs", MOST_PAIRS, _MIN_PAIR)
     pairs = _Pairs(cursor)
     for _ in range(pair_count):
@@ -128,7 +133,7 @@ def parse(file: Bytes, size: int, path: str, *, chunk: int = CHUNK) -> Header:
     start = -(-cursor.position // alignment) * alignment
     end = start + table.end
     if table.rows and end > size:
-        raise cursor.bad(f"its tensor data needs {end} bytes and the file has {size}: the download is incomplete")
+        raise cursor.bad(f"its tensor data needs {end} bytes and the file has {size}: {cursor.cut}")
     values, lengths = MappingProxyType(pairs.values), MappingProxyType(pairs.lengths)
     return Header(version, values, lengths, tuple(table.rows), alignment, start, size)
 
@@ -295,5 +300,5 @@ class _Table:
         if offset < self.end:
             raise self.cursor.bad(f"the data of tensor '{name}' overlaps the tensor before it, or lies out of order")
         if offset + size > self.cursor.remaining:
-            raise self.cursor.bad(f"the data of tensor '{name}' lies outside the file: the download is incomplete")
+            raise self.cursor.bad(f"the data of tensor '{name}' lies outside the file: {self.cursor.cut}")
         self.end = offset + size

@@ -13,6 +13,9 @@ from blazar.domain.errors import BadModelFile
 SAMPLE = 1 << 20
 """Bytes hashed at either end of each file's tensor data."""
 
+SPLIT_KEYS = ("split.count", "split.no")
+"""All that is looked at of a later shard's metadata."""
+
 # What an import would start an engine on, only to see it die (general.type, or the architecture of projectors).
 _NO_MODELS = {
     "adapter": "it is a LoRA adapter, which is laid over a model and cannot be served alone",
@@ -25,17 +28,22 @@ _NO_MODELS = {
 
 def vet_model(files: Sequence[str], headers: Sequence[Header]) -> None:
     """Raise `BadModelFile` unless these headers are one servable model."""
-    values = headers[0].metadata
-    arch = values.get("general.architecture")
-    if not arch:
-        raise BadModelFile(files[0], "it names no architecture (general.architecture)")
-    why = _NO_MODELS.get(str(values.get("general.type"))) or _NO_MODELS.get(arch)
-    if why:
-        raise BadModelFile(files[0], why)
+    vet_first(files[0], headers[0])
     if not any(header.tensors for header in headers):
         raise BadModelFile(files[0], "unsupported/empty model: it holds no tensors")  # F12
     _vet_split(files, headers)
     _vet_tensors(files, headers)
+
+
+def vet_first(file: str, header: Header) -> None:
+    """What can be told of a model by its first header alone."""
+    values = header.metadata
+    arch = values.get("general.architecture")
+    if not arch:
+        raise BadModelFile(file, "it names no architecture (general.architecture)")
+    why = _NO_MODELS.get(str(values.get("general.type"))) or _NO_MODELS.get(arch)
+    if why:
+        raise BadModelFile(file, why)
 
 
 def _vet_split(files: Sequence[str], headers: Sequence[Header]) -> None:

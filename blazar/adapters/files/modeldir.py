@@ -5,7 +5,7 @@ Where hardlinks are impossible the file is referred to where it lies (D36), and 
 
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,10 +21,10 @@ from blazar.adapters.files.gguf_shape import (
 from blazar.adapters.files.shards import files_of
 from blazar.application.ports.weights import FileFacts, Source, WeightFiles
 from blazar.domain import teaching
-from blazar.domain.errors import BadModelFile, Conflict, NotFound, StoreTrouble
+from blazar.domain.errors import BadModelFile, BadShape, BlazarError, Conflict, NotFound, StoreTrouble
 from blazar.domain.kinds import Weights
 from blazar.domain.names import file_stem
-from blazar.domain.weight_names import SUFFIX, is_projector, projector_rank, shard_name
+from blazar.domain.weight_names import SUFFIX, is_projector, projector_rank, same_model, shard_name
 
 if TYPE_CHECKING:
     from blazar.domain.fit.shape import ModelShape, Projector
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 _NO_LINK = {errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS}
 
 _BLOCK = 1 << 20
+
+_ORDER = {True: 0, None: 1, False: 2}
+MOST_PROJECTORS = 8
+"""Encoders of one folder that are looked into for the one that belongs to a model."""
 
 
 class DiskWeightFiles(WeightFiles):
@@ -57,7 +61,7 @@ class DiskWeightFiles(WeightFiles):
     def shape(self, files: tuple[str, ...]) -> "ModelShape":
         return shape_of_files(files)
 
-    def shape_elsewhere(self, sources: Sequence[Source]) -> "ModelShape":
+    def shape_elsewhere(self, sources: Iterable[Source]) -> "ModelShape":
         return shape_of_sources(sources)
 
     def projector(self, files: tuple[str, ...]) -> "Projector | None":
@@ -70,7 +74,13 @@ class DiskWeightFiles(WeightFiles):
             return None
         if not found:
             return None
-        return projector_of_file(str(folder / min(found, key=projector_rank)))
+        return _belonging(folder, found, Path(files[0]).name, shape_of_files(files))
+
+    def projector_in(self, path: str) -> "Projector":
+        return projector_of_file(path)
+
+    def adapter_bytes(self, path: str) -> int:
+        return sum(row.size for row in read_header(path).tensors)
 
     def projector_elsewhere(self, source: Source) -> "Projector":
         return projector_of_source(source)
@@ -172,6 +182,29 @@ def _same_bytes(file: str, other: str) -> bool:
 
 def _why(error: OSError | ValueError) -> str:
     return getattr(error, "strerror", None) or str(error)
+
+
+def _belonging(folder: Path, found: Sequence[str], model: str, shape: "ModelShape") -> "Projector | None":
+    """The encoder of this model among those of its folder: the widths must agree, and the names where the file tells no width.
+
+    Raises why the first could not be read where none of the others belongs.
+    """
+    from blazar.domain.fit.preview import belongs
+
+    # Named for it, named for nobody, named for another.
+    alike = {name: same_model(name, model) for name in found}
+    unusable: BlazarError | None = None
+    for name in sorted(found, key=lambda name: (_ORDER[alike[name]], projector_rank(name)))[:MOST_PROJECTORS]:
+        try:
+            projector = projector_of_file(str(folder / name))
+        except (BadModelFile, BadShape, NotFound) as why:
+            unusable = unusable or why
+            continue
+        if belongs(projector, shape) and (projector.widths or alike[name] is not False):
+            return projector
+    if unusable is not None:
+        raise unusable
+    return None
 
 
 def _facts(files: tuple[str, ...], headers: list[Header], digest: str) -> FileFacts:

@@ -9,9 +9,13 @@ from blazar.domain import teaching
 from blazar.domain.errors import Malformed
 from blazar.domain.weight_names import SUFFIX, is_projector, shard_name, shard_of
 
+_OTHER = ".safetensors"
+
 
 def files_of(path: Path) -> tuple[Path, ...]:
     """All files of the model at `path`, which is one file, any shard of a set, or a folder that holds one model."""
+    if path.name.endswith(_OTHER) and path.is_file():
+        raise Malformed(teaching.only_safetensors(str(path)), "path")
     file = _model_in(path) if path.is_dir() else path
     shard = shard_of(file.name)
     if shard is None:
@@ -29,6 +33,8 @@ def files_of(path: Path) -> tuple[Path, ...]:
 def _model_in(folder: Path) -> Path:
     """The first file of the only model in `folder`; vision projectors lie beside models and are none."""
     files = sorted(one for one in folder.iterdir() if one.name.endswith(SUFFIX) and not is_projector(one.name))
+    if not files and any(one.name.endswith(_OTHER) for one in folder.iterdir()):
+        raise Malformed(teaching.only_safetensors(str(folder)), "path")
     if not files:
         raise Malformed(teaching.no_model_in_folder(str(folder)), "path")
     models = {(shard.stem, shard.total) if (shard := shard_of(one.name)) else one.name: one for one in reversed(files)}

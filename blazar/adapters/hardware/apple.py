@@ -3,6 +3,7 @@
 import sys
 
 from blazar.adapters.hardware.commands import Runner, run
+from blazar.adapters.hardware.figures import whole
 from blazar.adapters.hardware.probing import ProbeFailed
 from blazar.domain import teaching
 from blazar.domain.records import Gpu
@@ -31,11 +32,11 @@ def apple_gpus(run: Runner = run) -> tuple[Gpu, ...]:
     rows = dict(line.split(": ", 1) for line in said.text.splitlines() if ": " in line)
     if rows.get(_ARM, "0").strip() != "1":
         return ()
-    memory = rows.get(_MEMORY, "").strip()
-    if not memory.isdigit():
+    memory = whole(rows.get(_MEMORY, "").strip())
+    if memory is None or memory < 0:
         raise ProbeFailed(teaching.ended_with(said.code))
-    limit = rows.get(_LIMIT, "").strip()
-    budget = metal_budget(int(memory), int(limit) if limit.isdigit() else 0)
+    limit = whole(rows.get(_LIMIT, "").strip()) or 0
+    budget = metal_budget(memory, max(0, limit))
     name = rows.get(_NAME, "Apple GPU").strip()
     return (Gpu(0, name, "apple", budget, budget, "metal", "metal", shared=True),)
 

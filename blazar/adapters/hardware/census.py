@@ -52,7 +52,7 @@ class SystemCensus(HardwareCensus):
         ask, root = self._probes.ask, self._root
         no_gpus: Sequence[Gpu] = ()
         no_names: tuple[str, ...] = ()
-        total, available = ask("memory", self._limited_ram, Ram(0, 0), troubles)
+        total, available = self._limited_ram(troubles)
         cores = ask("processors", lambda: physical_cores(self._cpus(), root), 1, troubles)
         nvidia = ask("nvml", self._nvidia, NvidiaReport(), troubles)
         bus = ask("pci", lambda: pci_gpus(root), no_gpus, troubles)
@@ -65,13 +65,15 @@ class SystemCensus(HardwareCensus):
 
     def ram(self) -> Ram:
         """Memory alone; zeros where it cannot be told."""
-        return self._probes.ask("memory", self._limited_ram, Ram(0, 0), [])
+        return self._limited_ram([])
 
     def invalidate(self) -> None:
         """Nothing is remembered here."""
 
-    def _limited_ram(self) -> Ram:
-        return limited(self._ram(), self._root)
+    def _limited_ram(self, troubles: list[Trouble]) -> Ram:
+        """Two questions: a control group that cannot be read must not hide what the machine has."""
+        machine = self._probes.ask("memory", self._ram, Ram(0, 0), troubles)
+        return self._probes.ask("memory", lambda: limited(machine, self._root), machine, troubles)
 
 
 class CachedCensus(HardwareCensus):

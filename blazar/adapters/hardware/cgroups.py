@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
+from blazar.adapters.hardware.figures import whole
+
 
 def _memberships(root: Path, controller: str) -> Iterator[tuple[str, str]]:
     """(mount below sys/fs/cgroup, path) of the unified hierarchy and of `controller`'s own."""
     try:
-        text = (root / "proc/self/cgroup").read_text()
+        text = (root / "proc/self/cgroup").read_text(errors="surrogateescape")
     except OSError:
         return
     for line in text.splitlines():
@@ -33,14 +35,20 @@ def folders(root: Path, controller: str) -> Iterator[Path]:
         names = [part for part in PurePosixPath(path).parts if part not in ("/", "..")]
         for length in range(len(names), -1, -1):
             folder = top.joinpath(*names[:length])
-            if folder.is_dir():
+            if _there(folder):
                 yield folder
 
 
-def number(file: Path) -> int | None:
-    """The number in a one-number file; None for "max" and for no such file."""
+def _there(folder: Path) -> bool:
     try:
-        word = file.read_text().strip()
+        return folder.is_dir()
+    except OSError:  # a name that is too long, or a folder that may not be looked at
+        return False
+
+
+def number(file: Path) -> int | None:
+    """The number in a one-number file; None for "max", for what is no number, and for no such file."""
+    try:
+        return whole(file.read_text(errors="replace").strip())
     except OSError:
         return None
-    return int(word) if word.lstrip("-").isdigit() else None

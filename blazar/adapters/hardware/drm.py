@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
+from blazar.adapters.hardware.figures import whole
 from blazar.adapters.hardware.sysfs import pci_gpus
 from blazar.application.supervise.fit_machine import engine_names
 
@@ -74,4 +75,4 @@ def _resident(keys: Mapping[str, str], region: re.Pattern[str]) -> int:
 
 def _bytes(word: str) -> int:
     number, _, unit = word.partition(" ")
-    return int(number) * _UNITS.get(unit.strip(), 0) if number.isdigit() else 0
+    return max(0, whole(number) or 0) * _UNITS.get(unit.strip(), 0)

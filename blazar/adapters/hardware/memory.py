@@ -12,13 +12,14 @@ from typing import NamedTuple
 import psutil
 
 from blazar.adapters.hardware.cgroups import folders, number
+from blazar.adapters.hardware.figures import whole
 
 _V1_UNLIMITED = 2**60
 """Version 1 says "no limit" by a page-rounded 2**63; nothing real is above an exbibyte."""
 
 
 class Ram(NamedTuple):
-    """Bytes in all, and bytes that could be had now."""
+    """Bytes in all, and bytes that could be had now; 0 where unknown, so that what is known to be nothing is 1."""
 
     total: int
     available: int
@@ -27,11 +28,14 @@ class Ram(NamedTuple):
 def machine_ram() -> Ram:
     """What the kernel says of the whole machine."""
     memory = psutil.virtual_memory()
-    return Ram(memory.total, memory.available)
+    return Ram(memory.total, max(1, memory.available))
 
 
 def limited(ram: Ram, root: Path) -> Ram:
-    """The machine's memory bounded by every group around this process; `root` stands for `/`."""
+    """The machine's memory bounded by every group around this process; `root` stands for `/`.
+
+    A figure that cannot be read bounds nothing. A group that is used up leaves 1 byte: 0 would be unknown, which refuses no load.
+    """
     total, available = ram
     for folder in folders(root, "memory"):
         stat = _stat(folder)
@@ -41,8 +45,9 @@ def limited(ram: Ram, root: Path) -> Ram:
         used = number(folder / "memory.current") or number(folder / "memory.usage_in_bytes") or 0
         # Version 2 counts the whole subtree as `inactive_file`, version 1 as `total_inactive_file`.
         working = max(0, used - stat.get("total_inactive_file", stat.get("inactive_file", 0)))
-        total = min(total, limit)
-        available = min(available, max(0, limit - working))
+        total = min(total or limit, max(1, limit))
+        left = max(1, limit - working)
+        available = min(available or left, left)
     return Ram(total, available)
 
 
@@ -53,15 +58,15 @@ def _limit(folder: Path, stat: Mapping[str, int]) -> int | None:
     (Documentation/admin-guide/cgroup-v1/memory.rst, 5.2).
     """
     told = [number(folder / name) for name in ("memory.max", "memory.high", "memory.limit_in_bytes")]
-    limits = [limit for limit in (*told, stat.get("hierarchical_memory_limit")) if limit and 0 < limit < _V1_UNLIMITED]
-    return min(limits, default=None)
+    limits = (*told, stat.get("hierarchical_memory_limit"))
+    return min((limit for limit in limits if limit is not None and 0 <= limit < _V1_UNLIMITED), default=None)
 
 
 def _stat(folder: Path) -> dict[str, int]:
     """The rows of memory.stat that are a name and a number."""
     try:
-        text = (folder / "memory.stat").read_text()
+        text = (folder / "memory.stat").read_text(errors="replace")
     except OSError:
         return {}
-    rows = (line.split() for line in text.splitlines())
-    return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[1].isdigit()}
+    rows = (row for line in text.splitlines() if len(row := line.split()) == 2)
+    return {name: figure for name, word in rows if (figure := whole(word)) is not None and figure >= 0}

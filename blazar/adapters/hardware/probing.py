@@ -5,6 +5,7 @@ that the process can still end. Whatever a probe throws is a finding for `doctor
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from threading import Thread
 from types import TracebackType
 from typing import Generic, TypeVar
@@ -27,12 +28,16 @@ class NotHere(ProbeFailed):
 
 
 class _Asked(Generic[T]):
-    """One question under way. A context manager around the probe, so that what it throws ends here and not in a traceback."""
+    """One question under way. A context manager around the probe, so that what it throws ends here and not in a traceback.
+
+    `why` is what it threw, in words: made in the probe's own thread, since an error's text can throw or hang as well.
+    """
 
     def __init__(self, probe: Callable[[], T]) -> None:
         self._probe = probe
         self.answers: list[T] = []
         self.error: BaseException | None = None
+        self.why = ""
         self.thread = Thread(target=self._run, daemon=True, name="hardware-probe")
         self.thread.start()
 
@@ -46,6 +51,10 @@ class _Asked(Generic[T]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
+        if error is not None:
+            self.why = type(error).__name__
+            with suppress(BaseException):
+                self.why = str(error) if isinstance(error, ProbeFailed) else repr(error)
         self.error = error
         return isinstance(error, Exception)
 
@@ -74,6 +83,6 @@ class Probes:
         elif isinstance(asked.error, NotHere):
             return otherwise
         else:
-            why = str(asked.error) if isinstance(asked.error, ProbeFailed) else repr(asked.error)
+            why = asked.why
         troubles.append(Trouble(name, why))
         return otherwise

@@ -8,6 +8,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from blazar.adapters.hardware.cgroups import folders, number
+from blazar.adapters.hardware.figures import whole
 
 
 def physical_cores(cpus: Collection[int], root: Path) -> int:
@@ -35,10 +36,10 @@ def _quota(root: Path) -> int:
     most = math.inf
     for folder in folders(root, "cpu"):
         try:
-            words = (folder / "cpu.max").read_text().split()
+            words = (folder / "cpu.max").read_text(errors="replace").split()
         except OSError:
             words = [str(number(folder / f"cpu.cfs_{name}_us") or "max") for name in ("quota", "period")]
-        match words:
-            case [quota, period] if quota.isdigit() and period.isdigit() and int(period) > 0:
-                most = min(most, int(quota) / int(period))
+        match [whole(word) for word in words]:
+            case [int(quota), int(period)] if quota >= 0 and period > 0:
+                most = min(most, quota / period)
     return max(1, math.ceil(most)) if math.isfinite(most) else 1 << 16

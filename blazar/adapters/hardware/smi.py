@@ -6,6 +6,7 @@ Columns and the words for "no figure" are those of `nvidia-smi --help-query-gpu`
 from typing import Final
 
 from blazar.adapters.hardware.commands import Runner, run
+from blazar.adapters.hardware.figures import whole
 from blazar.adapters.hardware.nvml import NvidiaReport
 from blazar.adapters.hardware.probing import ProbeFailed
 from blazar.domain import teaching
@@ -73,7 +74,7 @@ def _gpu(line: str, columns: int) -> Gpu | None:
 
 
 def _bytes(word: str) -> int:
-    return int(word) * _MIB if word.isdigit() else 0
+    return max(0, whole(word) or 0) * _MIB
 
 
 def _word(word: str) -> str:

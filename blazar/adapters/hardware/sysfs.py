@@ -7,6 +7,7 @@ Files: Documentation/ABI/testing/sysfs-bus-pci (class, vendor, device, driver); 
 from pathlib import Path
 from typing import NamedTuple
 
+from blazar.adapters.hardware.figures import whole
 from blazar.adapters.hardware.vulkan import vulkan_drivers
 from blazar.domain.records import Gpu
 
@@ -129,5 +130,4 @@ def _hex(file: Path) -> int:
 
 
 def _decimal(file: Path) -> int:
-    word = _word(file)
-    return int(word) if word.isdigit() else 0
+    return max(0, whole(_word(file)) or 0)

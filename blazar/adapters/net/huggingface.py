@@ -6,6 +6,7 @@ a 401 to whoever has no token; a gated one says so in `x-error-code`.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote, urljoin
@@ -14,7 +15,7 @@ from blazar.adapters.net.ranges import RangedFile
 from blazar.adapters.net.web import Web
 from blazar.application.ports.remote import Listing, Offer, RemoteFile, RemoteModels
 from blazar.domain import teaching
-from blazar.domain.errors import NotFound
+from blazar.domain.errors import BlazarError, NotFound
 from blazar.domain.references import RemoteRef
 from blazar.domain.weight_names import is_projector, models_among, quant_of, shard_of
 
@@ -34,32 +35,38 @@ class HuggingFace(RemoteModels):
         self._web = Web(base, token, variable="HF_TOKEN")
 
     def listing(self, ref: RemoteRef) -> Listing:
-        sizes = dict(self._files(ref))
+        notes: list[str] = []
+        sizes = dict(self._files(ref, notes))
         offers = tuple(self._offers(ref, sizes))
         if not offers:
             raise NotFound(teaching.remote_no_gguf(ref.repo))
         asked = _asked(ref, offers) if ref.tag else None
-        return Listing(ref, offers, asked)
+        return Listing(ref, offers, asked, tuple(notes))
 
     def open(self, file: RemoteFile) -> RangedFile:
         return RangedFile(self._web, file.at, file.name, file.size)
 
+    def stop(self, why: BlazarError) -> None:
+        self._web.stop(why)
+
     def close(self) -> None:
         self._web.close()
 
-    def _files(self, ref: RemoteRef) -> Iterator[tuple[str, int]]:
-        """(path, bytes) of every file that can be named in an address."""
+    def _files(self, ref: RemoteRef, notes: list[str]) -> Iterator[tuple[str, int]]:
+        """(path, bytes) of every file that can be named in an address; that there are more than are looked at is noted."""
         url: str | None = f"{self._web.base}/api/models/{ref.repo}/tree/main?recursive=true"
         seen = 0
         for _ in range(MOST_PAGES):
             if url is None or seen > MOST_FILES:
-                return
+                break
             rows, headers = self._web.json(url, ref.repo)
             if not isinstance(rows, list):
                 raise self._web.garbled("its listing is no list")
             seen += len(rows)
             yield from filter(None, map(_file, rows))
             url = self._next(headers.get("link", ""))
+        if url is not None:
+            notes.append(teaching.remote_listing_cut(self._web.host, seen))
 
     def _next(self, link: str) -> str | None:
         """The next page, on the same server only."""
@@ -73,10 +80,10 @@ class HuggingFace(RemoteModels):
 
         projectors = tuple(file(path) for path in sizes if is_projector(path.rpartition("/")[2]))
         models = models_among(sizes)
-        labels = [model.quant for model in models]
+        labels = Counter(model.quant for model in models)
         for model in models:
             stem = _stem(model.files[0])
-            label = model.quant if labels.count(model.quant) == 1 else stem
+            label = model.quant if labels[model.quant] == 1 else stem
             family = stem.lower().replace(model.quant.lower(), "").strip("-._")
             yield Offer(label, family, tuple(map(file, model.files)), model.missing, projectors)
 

@@ -21,6 +21,8 @@ from blazar.domain.references import RemoteRef
 BASE = "https://registry.ollama.ai"
 MOST_TAGS = 32
 """Manifests read of one model: its sizes times their quantisations can be a hundred."""
+MOST_NAMED = 20
+"""Of the tags that were not looked at."""
 AT_ONCE = 8
 LARGEST = 2**50
 _MANIFEST = {
@@ -41,7 +43,8 @@ class OllamaRegistry(RemoteModels):
 
     def listing(self, ref: RemoteRef) -> Listing:
         asked = self._offer(ref, ref.tag)
-        others = [tag for tag in self._tags(ref) if tag != ref.tag and _size_of(tag) == _size_of(ref.tag)][:MOST_TAGS]
+        alike = [tag for tag in self._tags(ref) if tag != ref.tag and _size_of(tag) == _size_of(ref.tag)]
+        others, left = alike[:MOST_TAGS], alike[MOST_TAGS:]
         with ThreadPoolExecutor(AT_ONCE) as pool:
             found = list(pool.map(lambda tag: self._offer_if_any(ref, tag), others))
         offers = [asked, *(offer for offer in found if offer is not None)]
@@ -49,10 +52,14 @@ class OllamaRegistry(RemoteModels):
         unique: dict[tuple[str, ...], Offer] = {}
         for offer in offers:
             unique.setdefault(tuple(file.at for file in offer.files), offer)
-        return Listing(ref, tuple(unique.values()), asked)
+        notes = (teaching.fit_more_there(left[:MOST_NAMED], len(left)),) if left else ()
+        return Listing(ref, tuple(unique.values()), asked, notes)
 
     def open(self, file: RemoteFile) -> RangedFile:
         return RangedFile(self._web, file.at, file.name, file.size)
+
+    def stop(self, why: BlazarError) -> None:
+        self._web.stop(why)
 
     def close(self) -> None:
         self._web.close()

@@ -66,8 +66,9 @@ class RangedFile(AbstractContextManager["RangedFile"], Source):
         return self
 
     def close(self) -> None:
-        """Drop the connection where an answer is still under way."""
+        """Drop what is held, and the connection where an answer is still under way."""
         self._stack.close()
+        self._held.clear()
 
     def _more(self, wanted: int) -> None:
         """Fetch until `wanted` bytes are held, and what a range brings beyond that: twice as much each time."""

@@ -5,8 +5,8 @@ lie on content networks), never from https to http and never to an address of th
 """
 
 import json
-import time
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from ipaddress import ip_address
 from typing import Any
@@ -15,20 +15,22 @@ from urllib.parse import urlsplit
 import httpx
 
 import blazar
+from blazar.adapters.net.cutoff import Cutoff
 from blazar.domain import teaching
-from blazar.domain.errors import Busy, Forbidden, NotFound, RegistryTrouble
+from blazar.domain.errors import BlazarError, Busy, Forbidden, NotFound, RegistryGarbled, RegistryTrouble
 
 MOST_HOPS = 5
 LONGEST_JSON = 16 << 20
 """Bytes of a listing: a repository of ten thousand files is about 2 MB."""
 CONNECT_SECS, READ_SECS = 10.0, 20.0
 WHOLE_SECS = 120.0
-"""One answer may take so long however steadily it trickles."""
+"""All that is asked on one errand may take so long, however steadily it trickles: a listing and a few headers of 16 MiB each."""
 _RETRY_SECS = 60
+_TOKEN = re.compile(r"[\x21-\x7e]*")
 
 
 class Web:
-    """One registry's address, with the token that opens it. Connections are kept until `close`.
+    """One registry's address, with the token that opens it, for one errand. Connections are kept until `close`.
 
     `variable` is where users put the token, as sentences name it; None where there is none.
     """
@@ -40,12 +42,15 @@ class Web:
         *,
         variable: str | None = None,
         read_secs: float = READ_SECS,
-        now: Callable[[], float] = time.monotonic,
+        whole_secs: float = WHOLE_SECS,
     ) -> None:
         self.base = base.rstrip("/")
-        self.host = urlsplit(self.base).hostname or self.base
+        self.host, self._name = _place(self.base)
         self._variable = variable
-        self._token, self._read_secs, self._now = token, read_secs, now
+        self._token, self._read_secs = token.strip(), read_secs
+        if not _TOKEN.fullmatch(self._token):
+            raise RegistryTrouble(teaching.remote_bad_token(variable or "the token"))
+        self._cutoff = Cutoff(whole_secs, lambda secs: RegistryTrouble(teaching.remote_not_done(self.host, secs)))
         timeout = httpx.Timeout(read_secs, connect=CONNECT_SECS)
         headers = {"user-agent": f"blazar/{blazar.__version__}", "accept-encoding": "identity"}
         try:
@@ -54,7 +59,12 @@ class Web:
             raise RegistryTrouble(teaching.remote_offline(self.host, str(odd))) from odd
 
     def close(self) -> None:
+        self._cutoff.close()
         self._client.close()
+
+    def stop(self, why: BlazarError) -> None:
+        """From any thread: what is asked now and from now on fails with `why`."""
+        self._cutoff.end(why)
 
     def json(self, url: str, what: str, headers: Mapping[str, str] | None = None) -> tuple[Any, httpx.Headers]:
         """The JSON at `url` and the answer's headers. `what` is what sentences call the thing asked for."""
@@ -83,23 +93,24 @@ class Web:
         """The body as it arrives."""
         if answer.headers.get("content-encoding", "identity") != "identity":
             raise self.garbled("it is compressed although we asked for it plain")
-        until = self._now() + WHOLE_SECS
         pieces = answer.iter_raw()
         while True:
             with self._translated():
                 part = next(pieces, None)
+            # A connection that was cut off ends like one that has no more to say.
+            self._cutoff.check()
             if part is None:
                 return
-            if self._now() > until:
-                raise RegistryTrouble(teaching.remote_slow(self.host, WHOLE_SECS))
             yield part
 
-    def garbled(self, why: str) -> RegistryTrouble:
-        return RegistryTrouble(teaching.remote_garbled(self.host, why))
+    def garbled(self, why: str) -> RegistryGarbled:
+        return RegistryGarbled(teaching.remote_garbled(self.host, why))
 
     def _follow(self, url: str, what: str, headers: dict[str, str]) -> httpx.Response:
         for _ in range(MOST_HOPS):
-            request = self._client.build_request("GET", url, headers=self._signed(url, headers))
+            self._cutoff.check()
+            signed = self._signed(url, headers)
+            request = self._client.build_request("GET", url, headers=signed, extensions={"trace": self._cutoff.trace})
             answer = self._client.send(request, stream=True)
             to = answer.next_request
             if to is None:
@@ -128,7 +139,7 @@ class Web:
             impossible
             or downgrade
             or to.scheme not in ("http", "https")
-            or (_inside(to.host) and not _inside(self.host))
+            or (_inside(to.host) and not _inside(self._name))
         ):
             raise RegistryTrouble(teaching.remote_astray(self.host, f"{to.scheme}://{to.host}"[:200]))
 
@@ -149,17 +160,46 @@ class Web:
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        """The library's exceptions become ours where they enter."""
+        """The library's exceptions become ours where they enter. What comes of being cut off is told by its reason."""
         try:
             yield
-        except httpx.TimeoutException as slow:
-            raise RegistryTrouble(teaching.remote_slow(self.host, self._read_secs)) from slow
-        except (httpx.RemoteProtocolError, httpx.DecodingError) as odd:
-            raise self.garbled("it is no proper HTTP") from odd
+        except (httpx.HTTPError, httpx.StreamError) as failed:
+            self._cutoff.check()
+            raise self._trouble(failed) from failed
         except httpx.InvalidURL as odd:
             raise self.garbled("it names an impossible address") from odd
-        except httpx.HTTPError as failed:
-            raise RegistryTrouble(teaching.remote_offline(self.host, str(failed) or type(failed).__name__)) from failed
+
+    def _trouble(self, failed: Exception) -> BlazarError:
+        match failed:
+            case httpx.TimeoutException():
+                return RegistryTrouble(teaching.remote_slow(self.host, self._read_secs))
+            case httpx.RemoteProtocolError() | httpx.DecodingError():
+                return self.garbled("it is no proper HTTP")
+        return RegistryTrouble(teaching.remote_offline(self.host, str(failed) or type(failed).__name__))
+
+
+def checked_base(variable: str, value: str) -> str:
+    """The address that an environment variable names. Raises `RegistryTrouble` for one that nothing can be asked at."""
+    try:
+        parts = urlsplit(value)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        httpx.URL(value)
+    except (ValueError, httpx.InvalidURL):  # a port beyond 65535, half an IPv6 address
+        usable = False
+    if not usable:
+        raise RegistryTrouble(teaching.remote_no_url(variable, value[:200]))
+    return value
+
+
+def _place(base: str) -> tuple[str, str]:
+    """What sentences call a registry, with its port where it says one, and the host's bare name."""
+    try:
+        parts = urlsplit(base)
+        name, port = parts.hostname or base, parts.port
+    except ValueError:
+        return base, base
+    shown = f"[{name}]" if ":" in name else name
+    return (shown if port is None else f"{shown}:{port}"), name
 
 
 def _origin(url: httpx.URL) -> tuple[str, str, int | None]:

@@ -98,6 +98,8 @@ class Config(
             if said is not None or name not in settings:
                 settings[name] = said
         settings["cache_type_k"], settings["cache_type_v"] = _cache_types(settings)
+        # A model's empty list is none of its own (setup document).
+        settings["rpc_servers"] = settings["rpc_servers"] or self.rpc_servers
         return settings
 
 

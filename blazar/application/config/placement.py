@@ -33,5 +33,7 @@ class PlacementKeys(Keys):
     """Layers whose feed-forward weights stay in main memory, counted from the first."""
     override_tensor: Annotated[Tensors, Strict(strict=False), Knob(per_model=True)] = ()
     """Buffers for tensors, each as `PATTERN=BUFFER`."""
+    rpc_servers: Annotated[str, shaped(r"[^,:\s]+:\d{1,5}(,[^,:\s]+:\d{1,5})*", "workers"), Knob(per_model=True)] = ""
+    """RPC workers of llama.cpp whose devices are used too, each `host:port`. They ask nobody who he is: trusted networks only."""
     op_offload: bool | None = None
     """Compute on a GPU what lies in main memory, where that pays."""

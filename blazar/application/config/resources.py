@@ -23,6 +23,6 @@ class ResourceKeys(Keys):
     """Refuse to load a model when less than half its size plus 512 MiB of memory is available."""
     # The cap is applied where the machine is known, when a command line is compiled: without it a machine was swapped to death.
     cache_ram_mb: Annotated[int, Field(ge=0)] = 8192
-    """Most MiB of main memory that an engine keeps prompts in to continue them later, never more than 30 % of the machine's; 0: none."""
+    """Most MiB of main memory to keep prompts in: at most 30 % of the machine's and, unless chosen, what a plan leaves free. 0: none."""
     numa: Literal["", "distribute", "isolate"] = ""
     """On machines with several memory nodes: spread the work over all of them, or stay on the one where it began."""

@@ -13,7 +13,7 @@ from blazar.application.supervise.launch_plan import LaunchPlanner
 from blazar.application.supervise.surroundings import Launch
 from blazar.domain import teaching
 from blazar.domain.errors import ModelNotFound, Refusal
-from blazar.domain.fit import floor_bytes, may_load
+from blazar.domain.fit import guard_bytes, may_load
 from blazar.domain.names import near, resolve
 from blazar.domain.records import Model
 from blazar.domain.routing import Rejected
@@ -45,13 +45,12 @@ class Explain:
             "fit": self._guard(row),
             "refusal": None,
         }
-        others = tuple(one for one in tenants if one.key != row.name)
         try:
             route = self.planner.route(row)
-            launch = self.planner.plan(row, usage=self.planner.sizing.usage(others))
+            launch = self.planner.plan(row, usage=self.planner.sizing.usage(tenants, gone={row.name}))
         except Refusal as refusal:
             return found | {"refusal": str(refusal), "engine": None, "rejected": _rejected(self.planner.rejected(row))}
-        look = judge(launch, others, self.planner.sizing, guard=found["fit"]["guard"])
+        look = judge(launch, tuple(tenants), self.planner.sizing, guard=found["fit"]["guard"])
         found["fit"] |= _fit(look)
         found["refusal"] = None if look.refusal is None or look.evict or look.later else str(look.refusal)
         return found | self._launch(launch) | {"why": route.why, "rejected": _rejected(route.rejected)}
@@ -83,7 +82,7 @@ class Explain:
             "fits": not guard or may_load(row.size, available),
             "guard": guard,
             "weights": row.size,
-            "need": floor_bytes(row.size),
+            "need": guard_bytes(row.size),
             "available": available,
         }
 

@@ -4,37 +4,41 @@ Answers for a row of the catalog, a file here, and a model of a registry, of whi
 nothing, and asks a registry for nothing that was not named.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import isfinite
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from blazar.application.ops.fit_rows import MOST_TOKENS, Judge, Row, Weighed
+from blazar.application.ops.caller import Caller
+from blazar.application.ops.fit_listing import judge_listing
+from blazar.application.ops.fit_rows import MOST_TOKENS, Judge, Weighed
 from blazar.application.ops.quants import Quants
-from blazar.application.ports.remote import Offer, RemoteModels
+from blazar.application.ports.remote import RemoteModels
 from blazar.application.ports.weights import WeightFiles
-from blazar.application.supervise.charges import Tenant, without
+from blazar.application.supervise.charges import Tenant
+from blazar.application.supervise.extra_words import without
+from blazar.application.supervise.preparation import Preparation, embeds, prepare
 from blazar.domain import teaching
-from blazar.domain.errors import Malformed, ModelNotFound, NotFound
-from blazar.domain.fit.machine import GIB, Machine, imagined
-from blazar.domain.fit.preview import choose
+from blazar.domain.errors import BadModelFile, BadShape, Malformed, ModelNotFound, NotFound
+from blazar.domain.fit.machine import Machine, bytes_of, imagined
 from blazar.domain.fit.settings import CACHE_TYPES
 from blazar.domain.names import parse_ref
 from blazar.domain.records import Model
 from blazar.domain.references import RemoteRef, implied_reference, parse_reference
 
 MOST_SLOTS = 256
-MOST_CARDS = 64
+MOST_CARDS = 15
+"""llama.cpp b11434 computes on 16 backends at most (GGML_SCHED_MAX_BACKENDS in ggml/src/ggml-backend.cpp), and the CPU is one."""
 MOST_GIB = 2**20
-MOST_CORRECTIONS = 3
-"""Headers read beyond the first of a listing, to be exact about what is shown."""
 
 
 class Question(NamedTuple):
     """What is asked. 0, "" and None leave a value to configuration and planner; `gpu` of () imagines a machine without.
 
-    `kv` is one cache type, or two for keys and values with a comma between them. `gpu` and `ram` are in GiB.
+    `ctx` is one request's window, also where there are several `slots`. `kv` is one cache type, or two for keys and values with a
+    comma between them. `gpu` and `ram` are in GiB.
     """
 
     target: str
@@ -45,9 +49,21 @@ class Question(NamedTuple):
     ram: float | None = None
 
     @property
-    def imagines(self) -> bool:
-        """Whether another machine than this one is meant."""
-        return self.gpu is not None or self.ram is not None
+    def imagined(self) -> tuple[str, ...]:
+        """The parts of the machine that are not this one's."""
+        parts = {"gpu": self.gpu, "ram": self.ram}
+        return tuple(name for name, said in parts.items() if said is not None)
+
+
+class Wanted(NamedTuple):
+    """Which machine a load would see.
+
+    With the devices of these RPC workers, by the build of that tag ("": the active one), once these children are `gone`.
+    """
+
+    workers: str = ""
+    engine: str = ""
+    gone: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,117 +78,104 @@ class PreviewFit:
     find_model: Callable[[str], Model]
     weights: WeightFiles
     registry: Callable[[str], RemoteModels]
-    machine: Callable[[Sequence[Tenant]], Machine]
+    machine: Callable[[Sequence[Tenant], Wanted], Machine]
     settings_for: Callable[[str], Mapping[str, Any]]
 
-    def __call__(self, question: Question, tenants: Sequence[Tenant] = ()) -> dict[str, Any]:
-        """Raises `Malformed` for what cannot be asked, and whatever reading the target raises."""
+    def __call__(
+        self, question: Question, tenants: Sequence[Tenant] = (), caller: Caller | None = None
+    ) -> dict[str, Any]:
+        """Raises `Malformed` for what cannot be asked, and whatever reading the target raises; `caller` can end that."""
         _check(question)
-        here = self.machine(tenants)
         target = question.target
         reference = parse_reference(target)
         if reference is None and PurePath(target).is_absolute():
-            return self._file(question, here)
+            return self._file(question, tenants)
         if reference is None:
             try:
-                return self._row(question, here, self.find_model(target))
+                return self._row(question, tenants, self.find_model(target))
             except ModelNotFound as unknown:
                 reference = implied_reference(target)
                 if reference is None:
                     raise NotFound(teaching.fit_target_unknown(str(unknown))) from None
-        return self._remote(question, here, reference)
+        return self._remote(question, tenants, reference, caller or Caller())
 
-    def _row(self, question: Question, here: Machine, model: Model) -> dict[str, Any]:
-        """A model that runs is judged as if it did not: its own memory is there for it."""
-        own = [one.key for one in here.running if parse_ref(one.key).model == model.name]
-        judge = self._judge(question, without(here, own), model.name, embeds=model.embeds)
-        return judge.alone("catalog", model.name, self._weighed(model.quant, model.files, model.sizes))
+    def _row(self, question: Question, tenants: Sequence[Tenant], model: Model) -> dict[str, Any]:
+        """A model that runs is judged as if it did not: its own memory is there for it, as `explain` and its next spawn see it."""
+        judge = self._judge(question, tenants, model.name, own=model.embeds)
+        judge = replace(judge, attached=True, trained=model.ctx_train)
+        answer = judge.alone("catalog", model.name, self._weighed(model.quant, model.files, model.sizes))
+        if any(parse_ref(one.key).model == model.name for one in tenants):
+            answer["notes"].append(teaching.fit_loaded(model.name))
+        return answer
 
-    def _file(self, question: Question, here: Machine) -> dict[str, Any]:
+    def _file(self, question: Question, tenants: Sequence[Tenant]) -> dict[str, Any]:
         facts = self.weights.inspect(question.target)
-        judge = self._judge(question, here, embeds=bool(facts.pooling))
+        judge = replace(self._judge(question, tenants, own=bool(facts.pooling)), trained=facts.ctx_train)
         return judge.alone("file", facts.files[0], self._weighed(facts.quant, facts.files, facts.sizes))
 
-    def _remote(self, question: Question, here: Machine, reference: RemoteRef) -> dict[str, Any]:
+    def _remote(
+        self, question: Question, tenants: Sequence[Tenant], reference: RemoteRef, caller: Caller
+    ) -> dict[str, Any]:
         registry = self.registry(reference.registry)
+        caller.stopped_by(registry.stop)
         try:
             quants = Quants(registry, self.weights, registry.listing(reference))
-            return _judge_listing(quants, self._judge(question, here), reference)
+            return judge_listing(quants, self._judge(question, tenants), reference)
         finally:
             registry.close()
 
     def _weighed(self, quant: str, files: tuple[str, ...], sizes: tuple[int, ...]) -> Weighed:
-        return Weighed(quant, sum(sizes), len(files), self.weights.shape(files), self.weights.projector(files))
+        shape = self.weights.shape(files)
+        notes: tuple[str, ...] = ()
+        try:
+            projector = self.weights.projector(files)
+        except (BadModelFile, BadShape, NotFound) as why:  # it lies beside a model that is sound
+            projector, notes = None, (teaching.fit_projector_unreadable("beside it", str(why)),)
+        return Weighed(quant, sum(sizes), len(files), shape, projector, notes=notes)
 
-    def _judge(self, question: Question, here: Machine, name: str = "", *, embeds: bool = False) -> Judge:
-        machine, settings = _machine(question, here), self._settings(question, name)
-        return Judge(question.target, machine, settings, embeds=embeds, imagined=question.imagines)
+    def _judge(
+        self, question: Question, tenants: Sequence[Tenant], name: str = "", *, own: bool | None = None
+    ) -> Judge:
+        """`own`: whether the weights say that they are an embedding model's; None where only the shape can tell."""
+        prepared = self._prepared(question, name)
+        embedding = None if own is None else embeds(prepared.settings, own)
+        settings = prepared.settings
+        own_keys = {name} | {one.key for one in tenants if parse_ref(one.key).model == name}
+        wanted = Wanted(settings["rpc_servers"], settings["engine"], own_keys if name else ())
+        machine = _machine(question, partial(self.machine, tenants, wanted))
+        return Judge(
+            question.target, machine, prepared, embedding, imagined=question.imagined, apart=question.slots > 0
+        )
 
-    def _settings(self, question: Question, name: str) -> Mapping[str, Any]:
-        """The configuration's keys with what the question says instead."""
-        settings = dict(self.settings_for(name))
+    def _prepared(self, question: Question, name: str) -> Preparation:
+        """The configuration's keys with what the question says instead, also of what stands among the extra words."""
+        settings, asked = dict(self.settings_for(name)), set()
         if question.ctx:
             settings["ctx"] = question.ctx
+            asked |= {"--ctx-size"}
         if question.slots:
             settings["slots"] = question.slots
+            asked |= {"--parallel"}
         if question.kv:
             key, _, value = question.kv.partition(",")
             settings |= {"cache_type_k": key, "cache_type_v": value or key}
-        return settings
+            asked |= {"--cache-type-k", "--cache-type-v"}
+        return prepare(settings, self.weights, without(settings["extra_args"], frozenset(asked)))
 
 
-def _judge_listing(quants: Quants, judge: Judge, reference: RemoteRef) -> dict[str, Any]:
-    """All offers by estimate; then the one that is shown, by its own header. Reading it may change which one that is."""
-    offers, asked = quants.offers(), quants.listing.asked
-    lacking = asked if asked is not None and asked.missing else None
-    if lacking or not offers:
-        lacking = lacking or quants.incomplete()[0]
-        raise NotFound(teaching.fit_shards_lacking(lacking.quant, lacking.missing))
-    rows = {offer: _judged(quants, judge, offer) for offer in offers}
-    for _ in range(MOST_CORRECTIONS):
-        shown = _shown(quants, rows)
-        if not rows[shown].estimated:
-            break
-        quants.read(shown)
-        rows[shown] = _judged(quants, judge, shown)
-    about = rows[_shown(quants, rows)]
-    answer = judge.answer(reference.registry, str(reference._replace(tag="")), list(rows.values()), about)
-    return answer | {"notes": _notes(quants, rows)}
-
-
-def _judged(quants: Quants, judge: Judge, offer: Offer) -> Row:
-    shape, projector = quants.shape(offer), quants.projector(offer)  # the first of a family is read here
-    weighed = Weighed(offer.quant, offer.size, len(offer.files), shape, projector, quants.estimated(offer))
-    return judge.row(weighed)
-
-
-def _shown(quants: Quants, rows: Mapping[Offer, Row]) -> Offer:
-    """The offer that was asked for, else the one to take, else the smallest."""
-    if quants.listing.asked in rows and quants.listing.asked is not None:
-        return quants.listing.asked
-    take = choose(row.candidate for row in rows.values())
-    return next((offer for offer, row in rows.items() if row.candidate is take), next(iter(rows)))
-
-
-def _notes(quants: Quants, rows: Mapping[Offer, Row]) -> list[str]:
-    notes = [teaching.fit_shards_lacking(offer.quant, offer.missing) for offer in quants.incomplete()]
-    if any(row.estimated for row in rows.values()):
-        read = [row.candidate.quant for row in rows.values() if not row.estimated]
-        notes.append(teaching.fit_estimated(", ".join(read)))
-    left = [offer.quant for offer in quants.listing.offers if offer not in rows and not offer.missing]
-    if left:
-        notes.append(teaching.fit_left_out(left[:20]))
-    return notes
-
-
-def _machine(question: Question, here: Machine) -> Machine:
-    """This one, or the imagined; what is not imagined of it is as it is here."""
-    if not question.imagines:
-        return here
-    ram = here.ram_total if question.ram is None else int(question.ram * GIB)
-    if question.gpu is not None:
-        return imagined(question.gpu, ram / GIB)
-    return replace(here, ram_total=ram, ram_available=ram)
+def _machine(question: Question, look: Callable[[], Machine]) -> Machine:
+    """This one, or the imagined; what is not imagined of it is as it is here, with those who use it."""
+    gpu, ram = question.gpu, question.ram
+    if gpu is not None and ram is not None:
+        return imagined(gpu, ram)
+    here = look()
+    if gpu is not None:
+        staying = (one._replace(devices=()) for one in here.running)
+        return replace(here, devices=imagined(gpu, 0).devices, running=tuple(staying))
+    if ram is not None:
+        size, staying = bytes_of(ram), (one._replace(host=0) for one in here.running)
+        return replace(here, ram_total=size, ram_available=size, running=tuple(staying))
+    return here
 
 
 def question_of(body: Mapping[str, Any]) -> Question:
@@ -183,7 +186,7 @@ def question_of(body: Mapping[str, Any]) -> Question:
         ctx=body.get("ctx") or 0,
         slots=body.get("slots") or 0,
         kv=body.get("kv") or "",
-        gpu=None if gpu is None else tuple(float(size) for size in gpu if size),
+        gpu=None if gpu is None else () if gpu == [0] else tuple(map(float, gpu)),
         ram=body.get("ram"),
     )
 
@@ -199,7 +202,9 @@ def _check(question: Question) -> None:
     if len(types) > 2 or any(one not in CACHE_TYPES for one in types):
         raise Malformed(teaching.fit_bad_kv(question.kv[:80], list(CACHE_TYPES)), "kv")
     sizes = question.gpu or ()
-    if len(sizes) > MOST_CARDS or not all(isfinite(size) and 0 < size <= MOST_GIB for size in sizes):
+    if len(sizes) > MOST_CARDS:
+        raise Malformed(teaching.fit_many_cards(MOST_CARDS), "gpu")
+    if not all(isfinite(size) and 0 < size <= MOST_GIB for size in sizes):
         raise Malformed(teaching.fit_bad_sizes("gpu", MOST_GIB), "gpu")
     if question.ram is not None and not (isfinite(question.ram) and 0 < question.ram <= MOST_GIB):
-        raise Malformed(teaching.fit_bad_sizes("ram", MOST_GIB), "ram")
+        raise Malformed(teaching.fit_bad_ram(MOST_GIB), "ram")

@@ -53,7 +53,8 @@ def _memory(memory: Memory) -> dict[str, Any]:
 def _share(share: Share) -> dict[str, Any]:
     placed = {part: getattr(share, part) for part in _PARTS}
     sizes = {"total": share.total, "free": share.free, "used": share.used}
-    return {"device": share.device, **sizes, **placed, "margin": share.margin, "headroom": share.headroom}
+    kept = {"margin": share.margin, "mapped": share.mapped, "headroom": share.headroom, "floor": share.floor}
+    return {"device": share.device, **sizes, **placed, **kept}
 
 
 def _chosen(settings: Settings) -> dict[str, Any]:

@@ -30,8 +30,14 @@ class Buffer(NamedTuple):
     """Memory that an engine says it allocated: `device` by its name or `HOST`, `what` for, in bytes."""
 
     device: str
-    what: str  # weights, kv, recurrent, compute, output, lora
+    what: str  # weights, kv, recurrent, compute, output, lora; of the host's weights apart: MAPPED, REPACKED
     bytes: int
+
+
+MAPPED = "mapped"
+"""Host weights that lie in a mapped file: as the engine announces them, the stretch from the first to the last of them."""
+REPACKED = "repacked"
+"""Host weights that the engine copied out of the file into an order of its own."""
 
 
 class Measured(NamedTuple):
@@ -51,6 +57,25 @@ class Measured(NamedTuple):
     def total(self) -> int:
         """Main memory and devices together."""
         return self.resident + sum(size for _, size in self.devices)
+
+    def needed(self, weights: int = 0) -> "Measured":
+        """The same without pages of files that were read once, to be repacked.
+
+        Nobody reads those again, and the system takes them back when it likes. Which pages of the announced stretch are
+        still in use, the log leaves open: at least the stretch without what was repacked, at most all of it, for a tied
+        embedding is repacked and read from the file as well. `weights`, what the plan counts for the host's models, decides
+        between these bounds and not beyond; 0: unknown, then it is the least.
+        """
+        stretch, copied, own = (self._of_host(what) for what in (MAPPED, REPACKED, "weights"))
+        if not stretch or not copied:
+            return self
+        used = min(max(weights - copied - own, stretch - copied, 0), stretch)
+        spare = max(0, min(self.mapped, stretch) - used)
+        buffers = tuple(one._replace(bytes=used) if one.what == MAPPED else one for one in self.buffers)
+        return Measured(self.resident - spare, self.mapped - spare, self.devices, buffers)
+
+    def _of_host(self, what: str) -> int:
+        return sum(buffer.bytes for buffer in self.buffers if buffer.device == HOST and buffer.what == what)
 
 
 class Child(Protocol):
@@ -74,7 +99,10 @@ class Child(Protocol):
         ...
 
     def progress(self) -> int:
-        """A number that grows while it does something: log bytes plus bytes read (D34)."""
+        """A number that grows while it does something: it writes to its log, reads, takes memory or computes (D34).
+
+        Answering our own polls is not enough to let it grow.
+        """
         ...
 
     def last_lines(self, count: int = 5) -> Sequence[str]:

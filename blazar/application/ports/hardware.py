@@ -45,8 +45,12 @@ class ListedDevice(NamedTuple):
 class DeviceLister(Protocol):
     """Asks an engine build which devices it would compute on."""
 
-    def list_devices(self, engine: Engine) -> tuple[ListedDevice, ...] | None:
-        """In the engine's order, the processor left out; empty: it computes on the processor; None: it did not answer."""
+    def list_devices(self, engine: Engine, workers: str = "") -> tuple[ListedDevice, ...] | None:
+        """In the engine's order, the processor left out; empty: it computes on the processor; None: it did not answer.
+
+        `workers` are RPC servers (`host:port`, with commas between them) that it is told of; where one of them is not there, it
+        is listed without any.
+        """
         ...
 
     def invalidate(self) -> None:

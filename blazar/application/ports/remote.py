@@ -4,6 +4,7 @@ from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
 from blazar.application.ports.weights import Source
+from blazar.domain.errors import BlazarError
 from blazar.domain.references import RemoteRef
 
 
@@ -34,11 +35,15 @@ class Offer(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """What a registry has of one model, in its order. `asked` is the offer that the reference names, None where it names none."""
+    """What a registry has of one model, in its order. `asked` is the offer that the reference names, None where it names none.
+
+    `notes` are sentences about what is there and was not listed.
+    """
 
     ref: RemoteRef
     offers: tuple[Offer, ...]
     asked: Offer | None = None
+    notes: tuple[str, ...] = ()
 
 
 class RemoteModels(Protocol):
@@ -54,6 +59,10 @@ class RemoteModels(Protocol):
 
     def open(self, file: RemoteFile) -> AbstractContextManager[Source]:
         """The front of a file, fetched as far as it is read and no further than 64 MiB."""
+        ...
+
+    def stop(self, why: BlazarError) -> None:
+        """From any thread: whatever is being asked of it raises `why` as soon as it notices, and all that comes after at once."""
         ...
 
     def close(self) -> None:

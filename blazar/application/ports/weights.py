@@ -1,6 +1,6 @@
 """Weight files: what is in one, and putting it under our roof without copying a byte."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from blazar.domain.kinds import Weights
@@ -62,11 +62,22 @@ class WeightFiles(Protocol):
         ...
 
     def projector(self, files: tuple[str, ...]) -> "Projector | None":
-        """The vision or audio encoder that lies beside a model's files; None where there is none."""
+        """The vision or audio encoder that lies beside a model's files; None where there is none.
+
+        Raises `BadModelFile`, `NotFound`, `BadShape` where what may be one cannot be used.
+        """
         ...
 
-    def shape_elsewhere(self, sources: Sequence[Source]) -> "ModelShape":
-        """`shape` of files that are not on this machine, in shard order; reads their headers only."""
+    def projector_in(self, path: str) -> "Projector":
+        """The encoder that this file holds. Raises `BadModelFile`, `NotFound`, `BadShape`."""
+        ...
+
+    def adapter_bytes(self, path: str) -> int:
+        """What a LoRA adapter's tensors take. Raises `BadModelFile`, `NotFound`."""
+        ...
+
+    def shape_elsewhere(self, sources: Iterable[Source]) -> "ModelShape":
+        """`shape` of files that are not on this machine, in shard order; reads their headers only, one after the other."""
         ...
 
     def projector_elsewhere(self, source: Source) -> "Projector":

@@ -16,7 +16,7 @@ from blazar.application.supervise.sizing import Sizing
 from blazar.application.supervise.surroundings import Launch
 from blazar.domain import teaching
 from blazar.domain.errors import Busy, DoesNotFit, Malformed
-from blazar.domain.fit.guard import floor_bytes, may_load
+from blazar.domain.fit.guard import guard_bytes, may_load
 from blazar.domain.fit.verdict import Outcome, Verdict
 
 LOOK_SECS = 3.0
@@ -88,10 +88,12 @@ def judge(launch: Launch, tenants: Tenants, sizing: Sizing, *, guard: bool) -> L
         return Look(launch, refusal, verdict.evict)
     if not guard:
         return Look(launch)
-    if all(one.pinned and not one.leaving for one in tenants):
+    others = [one for one in tenants if one.key != launch.plan.key]
+    if all(one.pinned and not one.leaving for one in others):
         return Look(launch, refusal)
-    at_rest = sized._replace(machine=sizing.machine(launch.engine, sizing.usage(tenants, rested=True)))
-    leaving = {one.key for one in tenants if one.leaving or not one.pinned}
+    usage = sizing.usage(tenants, rested=True, gone={launch.plan.key})
+    at_rest = sized._replace(machine=sizing.machine(launch.engine, usage, launch.workers))
+    leaving = {one.key for one in others if one.leaving or not one.pinned}
     return Look(launch, refusal, later=sizing.fits_without(at_rest, leaving))
 
 
@@ -114,4 +116,4 @@ def _guarded(launch: Launch, sizing: Sizing) -> DoesNotFit | None:
     weights, available = launch.plan.weights, sizing.hardware.read().ram_available
     if may_load(weights, available):
         return None
-    return DoesNotFit(teaching.not_enough_memory(launch.plan.key, floor_bytes(weights), available))
+    return DoesNotFit(teaching.not_enough_memory(launch.plan.key, guard_bytes(weights), available))

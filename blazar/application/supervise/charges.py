@@ -48,14 +48,18 @@ class Tenant(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tenants as a plan sees them. `mapped` are pages of files that are in use and that the system counts as available."""
+    """Tenants as a plan sees them. `mapped` are pages of files that are in use and that the system counts as available.
+
+    `gone` are those that will have left before the newcomer starts.
+    """
 
     running: tuple[Running, ...] = ()
     outstanding: tuple[tuple[str, int], ...] = ()
     mapped: int = 0
+    gone: frozenset[str] = frozenset()
 
     def left_of(self, machine: Machine) -> Machine:
-        """The machine without what is promised or mapped. 0 stays unknown, and what is known never becomes 0."""
+        """The machine without what is promised or mapped, and with its tenants. 0 stays unknown, and what is known never becomes 0."""
         taken = dict(self.outstanding)
         ram = machine.ram_available
         if ram:
@@ -63,46 +67,35 @@ class Usage:
         devices = tuple(
             device._replace(free=max(0, device.free - taken.get(device.name, 0))) for device in machine.devices
         )
-        return replace(machine, ram_available=ram, devices=devices, running=self.running)
+        left = replace(machine, ram_available=ram, devices=devices, running=machine.running or self.running)
+        return left.without(self.gone)
 
 
 NOBODY = Usage()
 
 
 def usage_of(
-    tenants: Iterable[Tenant], held: Mapping[int, Mapping[str, int]] | None = None, *, rested: bool = False
+    tenants: Iterable[Tenant],
+    held: Mapping[int, Mapping[str, int]] | None = None,
+    *,
+    rested: bool = False,
+    gone: Collection[str] = (),
 ) -> Usage:
     """Everybody's part. `held` is what drivers count on accelerators, by pid.
 
     One that leaves counts as idle: its memory comes free as if it were let go. `rested` is the same once everybody has come
-    to rest: promises taken up, answers given. Pinned ones stay in any case.
+    to rest: promises taken up, answers given. Pinned ones stay in any case. What `gone` ones were promised nobody will take.
     """
     running, outstanding, mapped = [], dict[str, int](), 0
     for one in sorted(tenants, key=lambda tenant: tenant.turn):
         sizes = one.sizes((held or {}).get(one.pid, {}))
-        mapped += one.measured.mapped
-        for device, size in one.promised:
+        stays = one.key not in gone
+        mapped += one.measured.mapped if stays else 0
+        for device, size in one.promised if stays else ():
             outstanding[device] = outstanding.get(device, 0) + max(0, size - sizes.get(device, 0))
             # What it holds once it rests is what it would give back.
             sizes[device] = max(size, sizes.get(device, 0)) if rested else sizes.get(device, 0)
         host = sizes.pop(HOST, 0)
         idle = rested or one.leaving or one.idle_since is not None
         running.append(Running(one.key, idle, one.pinned and not one.leaving, host, tuple(sizes.items())))
-    return Usage(tuple(running), tuple(outstanding.items()), mapped)
-
-
-def without(machine: Machine, keys: Collection[str]) -> Machine:
-    """The machine once these models are gone: what they use is free, as far as it holds so much."""
-    leaving = [one for one in machine.running if one.key in keys]
-    freed: dict[str, int] = {}
-    for one in leaving:
-        for device, size in one.devices:
-            freed[device] = freed.get(device, 0) + size
-    ram = machine.ram_available
-    if ram:
-        ram = min(machine.ram_total, ram + sum(one.host for one in leaving))
-    devices = tuple(
-        device._replace(free=min(device.total, device.free + freed.get(device.name, 0))) for device in machine.devices
-    )
-    staying = tuple(one for one in machine.running if one.key not in keys)
-    return replace(machine, ram_available=ram, devices=devices, running=staying)
+    return Usage(tuple(running), tuple(outstanding.items()), mapped, frozenset(gone))

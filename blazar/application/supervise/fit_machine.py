@@ -4,7 +4,7 @@ Names are the engine's: it numbers the devices of a backend from 0. CUDA does so
 environment says CUDA_DEVICE_ORDER=PCI_BUS_ID; without it the fastest card comes first (CUDA's programming guide).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from blazar.application.ports.hardware import ListedDevice
 from blazar.domain.fit import machine as fit
@@ -31,8 +31,12 @@ def fit_machine(
         devices = known
     else:
         devices = tuple(_joined(row, machine, known) for row in listed)
-    left = tuple(_within_ram(_without_ours(device, running), machine.ram_available) for device in devices)
-    return fit.Machine(machine.ram_total, machine.ram_available, left, tuple(running))
+    here = {f"[{device.label}]": device.name for device in devices if device.kind == "rpc"}
+    tenants = tuple(
+        one._replace(devices=tuple((_named(name, here), size) for name, size in one.devices)) for one in running
+    )
+    left = tuple(_within_ram(_without_ours(device, tenants), machine.ram_available) for device in devices)
+    return fit.Machine(machine.ram_total, machine.ram_available, left, tenants)
 
 
 def engine_names(gpus: Sequence[Gpu]) -> tuple[str, ...]:
@@ -52,6 +56,11 @@ def engine_names(gpus: Sequence[Gpu]) -> tuple[str, ...]:
         counts[prefix] = number + 1
         names.append(f"{prefix}{number}" if prefix else "")
     return tuple(names)
+
+
+def _named(name: str, here: Mapping[str, str]) -> str:
+    """A device as the list has it. In an engine's log every worker is `RPC0[host:port]`: the address tells which it is."""
+    return next((device for address, device in here.items() if name.endswith(address)), name)
 
 
 def _known(machine: Machine) -> tuple[fit.Device, ...]:

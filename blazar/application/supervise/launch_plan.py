@@ -7,7 +7,7 @@ does not declare is an error at once and not an option without effect.
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from blazar.application.ports.children import LaunchPlan
@@ -15,28 +15,26 @@ from blazar.application.ports.drivers import Driver, FlagProbe
 from blazar.application.ports.engines import EngineCatalog
 from blazar.application.ports.hardware import HardwareCensus
 from blazar.application.supervise.charges import NOBODY, Usage
-from blazar.application.supervise.fit_settings import (
-    Window,
-    batches_for,
-    cap_for,
-    fit_settings,
-    slots_for,
-    unified,
-    window_for,
-)
+from blazar.application.supervise.fit_settings import Window, batches_for, slots_for, unified
+from blazar.application.supervise.preparation import Preparation, embeds
+from blazar.application.supervise.prompt_cache import prompt_cache
 from blazar.application.supervise.sizing import Sizing
 from blazar.application.supervise.surroundings import Launch, Sized
 from blazar.application.supervise.verdict_flags import env_for, flags_for
 from blazar.domain import teaching
 from blazar.domain.argv import compile_argv
 from blazar.domain.errors import Malformed
+from blazar.domain.fit.budget import cache_ram_cap
 from blazar.domain.kinds import EngineKind, Task
 from blazar.domain.records import Engine, Machine, Model
 from blazar.domain.routing import Rejected, Route, lane_for, rejections
 
-CACHE_RAM_SHARE = 0.3
-"""Of the machine's memory. An unclamped budget was measured to swap-kill a machine (contract): keep the cap."""
-SUPPLIED = frozenset({"model_path", "alias", "ctx_size", "pooling", "gpu_layers", "kv_unified_per_slot"})
+SUPPLIED = frozenset(
+    {
+        *("model_path", "alias", "ctx_size", "pooling", "gpu_layers", "kv_unified_per_slot"),
+        *("projector_offload", "projector_device", "draft_gpu_layers", "draft_devices"),
+    }
+)
 """Settings that flag tables may name beside the configuration's: only the planner knows them."""
 _NUMBER = re.compile(r"-[\d.]")
 
@@ -74,8 +72,7 @@ class LaunchPlanner:
 
     def task(self, model: Model) -> Task:
         """What its child will be started for (D38)."""
-        said: bool | None = self.settings_for(model.name)["embeddings"]
-        return Task.EMBED if (model.embeds if said is None else said) else Task.CHAT
+        return Task.EMBED if embeds(self.settings_for(model.name), model.embeds) else Task.CHAT
 
     def route(self, model: Model) -> Route:
         """Which build serves it, and why not the others. Raises `Unserved`."""
@@ -97,47 +94,58 @@ class LaunchPlanner:
         """
         engine = self.route(model).engine
         driver = self.drivers[engine.kind]
-        settings = self.settings_for(model.name)
-        sized = self.sized(model, engine, ctx, usage)
-        shape = _shape(settings, window_for(settings, model.ctx_train, slots_for(settings) or 1, ctx), sized)
-        told = {**settings, **self._resolved(model, settings), **shape.told}
-        told["batch_size"], told["ubatch_size"] = batches_for(settings, shape.ctx, embeds=told["embeddings"])
         known = self.probe.known_flags(engine)
-        checked_extra(settings["extra_args"], engine, known, driver.reserved)
-        argv = compile_argv(driver.flags, told, known)
+        extra = self.settings_for(model.name)["extra_args"]
+        checked_extra(extra, engine, known, driver.reserved)
+        prepared = self.sizing.prepare(self.settings_for(model.name), engine.kind)
+        settings = prepared.settings
+        sized = self.sized(model, engine, prepared, ctx, usage)
+        shape = _shape(prepared, prepared.window(model.ctx_train, ctx), sized)
+        told = {**settings, **self._resolved(model, prepared), **shape.told}
+        told["batch_size"], told["ubatch_size"] = batches_for(settings, shape.ctx, embeds=told["embeddings"])
+        cache = prompt_cache(settings["cache_ram_mb"], told["cache_ram_mb"], sized)
+        told["cache_ram_mb"] = cache.mib
+        # What a person says himself is not said twice: it would win, and one of the two lines would be wrong.
+        argv = compile_argv(tuple(flag for flag in driver.flags if flag.name not in prepared.extra.ours), told, known)
         unknown = tuple(teaching.flag_unknown_to_engine(flag, engine.tag) for flag in argv.unknown)
         plan = LaunchPlan(
             key=key or model.name,
             model=model.name,
             kind=engine.kind,
             tag=engine.tag,
-            words=(*engine.words, *argv.words, *settings["extra_args"]),
+            words=(*engine.words, *argv.words, *extra),
             env=tuple(sorted((shape.env | settings["engine_env"]).items())),
-            notes=shape.notes + unknown,
+            notes=shape.notes + cache.notes + unknown,
             ctx=shape.ctx,
             slots=shape.told["slots"],
             weights=model.size,
         )
-        return Launch(plan, model, engine, driver.load_cap_secs, ctx, sized)
+        return Launch(plan, model, engine, driver.load_cap_secs, ctx, sized, settings["rpc_servers"])
 
-    def sized(self, model: Model, engine: Engine, ctx: int, usage: Usage) -> Sized | None:
-        """What its load comes to. A request's own window is kept to where the default one would have to give way."""
-        settings, trained = self.settings_for(model.name), model.ctx_train
-        embeds = self.task(model) is Task.EMBED
-        alone: tuple[str, ...] = ()
-        if settings["split_mode"] == "none" and not settings["devices"]:
-            alone = self.sizing.main_device(engine, settings["main_gpu"])
-        asked, cap = fit_settings(settings, trained, ctx, embeds=embeds), cap_for(settings, trained, ctx)
-        asked = replace(asked, devices=asked.devices or alone)
-        sized = self.sizing.sized(model, engine, asked, cap, usage)
-        if sized is None or not cap or sized.verdict.ctx >= ctx:
-            return sized
-        wished = fit_settings({**settings, "ctx": ctx}, trained, embeds=embeds)
-        return self.sizing.sized(model, engine, replace(wished, devices=asked.devices), usage=usage)
+    def sized(
+        self, model: Model, engine: Engine, prepared: Preparation, ctx: int = 0, usage: Usage = NOBODY
+    ) -> Sized | None:
+        """What its load comes to; None where that cannot be counted.
 
-    def _resolved(self, model: Model, settings: Mapping[str, Any]) -> dict[str, Any]:
+        A request's own window is kept to where the default one would have to give way.
+        """
+        shape = self.sizing.shape(model, engine)
+        if shape is None:
+            return None
+        machine = self.sizing.machine(engine, usage, prepared.settings["rpc_servers"])
+        embedding, trained = self.task(model) is Task.EMBED, model.ctx_train
+        asked = prepared.asked(trained, machine, embeds=embedding, wish=ctx)
+        verdict = asked.plan(shape, machine)
+        if asked.cap and verdict.ctx < ctx:
+            asked = prepared.with_window(ctx).asked(trained, machine, embeds=embedding)
+            verdict = asked.plan(shape, machine)
+        return Sized(verdict, asked.settings, asked.cap, shape, machine)
+
+    def _resolved(self, model: Model, prepared: Preparation) -> dict[str, Any]:
         """The keys whose value is worked out here and not copied."""
-        machine = self.hardware.read()
+        settings, machine = prepared.settings, self.hardware.read()
+        # What a person adds himself reaches the child as it is written.
+        own_cache, cache = "--cache-ram" in prepared.extra.ours, settings["cache_ram_mb"]
         embeds = self.task(model) is Task.EMBED
         threads = settings["threads"] or machine.cores  # D23, D39
         return {
@@ -150,7 +158,7 @@ class LaunchPlanner:
             "embeddings": embeds,
             # A chat model that is told to embed has no pooling of its own; the engine needs one (D38).
             "pooling": "mean" if embeds and not model.embeds else "",
-            "cache_ram_mb": _capped_cache(settings["cache_ram_mb"], machine),
+            "cache_ram_mb": cache if own_cache else _capped_cache(cache, machine),
         }
 
 
@@ -163,18 +171,20 @@ class _Shape(NamedTuple):
     notes: tuple[str, ...]
 
 
-def _shape(settings: Mapping[str, Any], window: Window, sized: Sized | None) -> _Shape:
+def _shape(prepared: Preparation, window: Window, sized: Sized | None) -> _Shape:
     """By the verdict; where there is none, or one that found no place, as configured, with what is open at its least."""
+    settings = prepared.settings
     if sized is None or not sized.verdict.placed:
         slots = slots_for(settings) or 1
         told = {"ctx_size": window.ctx_size, "slots": slots, "kv_unified": unified(settings, slots)}
-        return _Shape(told, {}, window.ctx, window.notes)
+        notes = window.notes + prepared.notes if sized is None else sized.verdict.notes
+        return _Shape(told, {}, window.ctx, notes)
     verdict, machine = sized.verdict, sized.machine
     told, env = flags_for(verdict, settings, machine), env_for(verdict, machine)
-    return _Shape(told, env, verdict.ctx, window.notes + verdict.notes)
+    return _Shape(told, env, verdict.ctx, verdict.notes)
 
 
 def _capped_cache(configured: int, machine: Machine) -> int:
     """MiB. Where the machine's memory is unknown (0) there is nothing to cap by."""
-    share = int(machine.ram_total * CACHE_RAM_SHARE) // 2**20
+    share = cache_ram_cap(machine.ram_total) // 2**20
     return min(configured, share) if share else configured

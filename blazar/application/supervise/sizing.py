@@ -4,18 +4,19 @@ Only GGUF weights on llama.cpp can be counted. For everything else, and where a 
 counted, there is no verdict: then only the guard on free memory speaks.
 """
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from blazar.application.ports.hardware import DeviceLister, DeviceUse, HardwareCensus
 from blazar.application.ports.weights import WeightFiles
-from blazar.application.supervise.charges import NOBODY, Tenant, Usage, usage_of, without
+from blazar.application.supervise.charges import NOBODY, Tenant, Usage, usage_of
 from blazar.application.supervise.fit_machine import fit_machine
+from blazar.application.supervise.preparation import Preparation, prepare
 from blazar.application.supervise.surroundings import Sized
 from blazar.domain.errors import BadModelFile, BadShape, NotFound
 from blazar.domain.fit.machine import Machine
 from blazar.domain.fit.planner import plan
-from blazar.domain.fit.settings import Settings
 from blazar.domain.fit.shape import ModelShape
 from blazar.domain.kinds import EngineKind, Weights
 from blazar.domain.records import Engine, Model
@@ -30,18 +31,16 @@ class Sizing:
     lister: DeviceLister | None = None
     use: DeviceUse | None = None
 
-    def sized(self, model: Model, engine: Engine, asked: Settings, cap: int = 0, usage: Usage = NOBODY) -> Sized | None:
-        """What `asked` comes to beside `usage`; None where that cannot be counted. `cap` above 0 leaves the window open, up to it."""
-        shape = self.shape(model, engine)
-        if shape is None:
-            return None
-        machine = self.machine(engine, usage)
-        settings = replace(asked, ctx=0) if cap else asked
-        return Sized(plan(shape, machine, settings, cap), settings, cap, shape, machine)
+    def prepare(self, settings: Mapping[str, Any], kind: EngineKind = EngineKind.LLAMACPP) -> Preparation:
+        """A model's configuration, with what stands in its extra words and in the files that they name.
+
+        Of other engines' words nothing is known: they are passed on and change no plan.
+        """
+        return prepare(settings, self.files, settings["extra_args"] if kind is EngineKind.LLAMACPP else ())
 
     def fits_without(self, sized: Sized, keys: Collection[str]) -> bool:
         """Whether it could be loaded if these models were gone."""
-        return plan(sized.shape, without(sized.machine, keys), sized.asked, sized.cap).fits
+        return plan(sized.shape, sized.machine.without(keys), sized.asked, sized.cap).fits
 
     def shape(self, model: Model, engine: Engine) -> ModelShape | None:
         """The model as its memory sees it; None where nobody can tell."""
@@ -52,21 +51,16 @@ class Sizing:
         except (BadModelFile, BadShape, NotFound):
             return None
 
-    def machine(self, engine: Engine, usage: Usage = NOBODY) -> Machine:
-        """What is free for a newcomer on that engine's devices."""
-        listed = self.lister.list_devices(engine) if self.lister is not None else None
+    def machine(self, engine: Engine, usage: Usage = NOBODY, workers: str = "") -> Machine:
+        """What is free for a newcomer on that engine's devices, those of its RPC workers among them."""
+        listed = self.lister.list_devices(engine, workers) if self.lister is not None else None
         return usage.left_of(fit_machine(self.hardware.read(), usage.running, listed))
 
-    def main_device(self, engine: Engine, number: int) -> tuple[str, ...]:
-        """The one device that all of a model goes to when nothing is split; below 0: the first."""
-        pool = self.machine(engine).pool
-        return tuple(device.name for device in pool[max(number, 0) :][:1])
-
-    def usage(self, tenants: Iterable[Tenant], *, rested: bool = False) -> Usage:
-        """What these children take, or will take once all of them rest."""
+    def usage(self, tenants: Iterable[Tenant], *, rested: bool = False, gone: Collection[str] = ()) -> Usage:
+        """What these children take, or will take once all of them rest; those that will be `gone` take nothing."""
         tenants = tuple(tenants)
         held = self.use.by_process([one.pid for one in tenants if one.pid]) if self.use is not None else {}
-        return usage_of(tenants, held, rested=rested)
+        return usage_of(tenants, held, rested=rested, gone=gone)
 
     def forget(self, *, lists: bool = True) -> None:
         """Somebody came or went: what was free is no longer known. Asking an engine for its list starts a process."""

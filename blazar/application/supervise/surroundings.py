@@ -51,6 +51,7 @@ class Launch(NamedTuple):
     load_cap: float
     wish: int = 0  # the window that requests asked for
     sized: Sized | None = None  # None: nobody can count what these weights take
+    workers: str = ""  # RPC servers that the child is told of
 
     @property
     def verdict(self) -> Verdict | None:

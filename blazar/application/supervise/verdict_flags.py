@@ -9,6 +9,8 @@ from typing import Any
 
 from blazar.application.supervise.fit_settings import unified
 from blazar.domain.fit.machine import Machine
+from blazar.domain.fit.planner import NO_DEVICE
+from blazar.domain.fit.settings import Settings
 from blazar.domain.fit.shards import pins
 from blazar.domain.fit.verdict import Verdict
 
@@ -30,11 +32,24 @@ def flags_for(verdict: Verdict, settings: Mapping[str, Any], machine: Machine) -
         told[key] = settings[key] or ("" if kind == _OWN_TYPE else kind)
     if not machine.pool:
         return told
-    told["gpu_layers"] = verdict.gpu_layers
+    told |= {"gpu_layers": verdict.gpu_layers, **_beside(chosen)}
     # Who splits by rows or names a main GPU has placed the model himself; a share or a device list of ours would undo that.
-    if settings["split_mode"] in ("", "layer") and settings["main_gpu"] < 0 and verdict.gpu_layers:
-        told["devices"] = tuple(settings["devices"]) or verdict.pins
+    if settings["split_mode"] in ("", "layer") and settings["main_gpu"] < 0:
+        # Without a layer for it too: told no device, a child would set up every card all the same.
+        told["devices"] = tuple(settings["devices"]) or chosen.devices
         told["tensor_split"] = settings["tensor_split"] or ",".join(f"{part:g}" for part in chosen.tensor_split)
+    return told
+
+
+def _beside(chosen: Settings) -> dict[str, Any]:
+    """Where projector and draft go. The engine would put the one on its first device, and share out the other as it likes."""
+    told: dict[str, Any] = {}
+    if chosen.projector:
+        told |= {"projector_offload": chosen.projector_offload, "projector_device": chosen.projector_device}
+    if chosen.draft and (own := chosen.draft.settings).gpu_layers == 0:
+        told |= {"draft_gpu_layers": 0, "draft_devices": (NO_DEVICE,)}
+    elif chosen.draft:
+        told["draft_devices"] = own.devices
     return told
 
 

@@ -3,6 +3,7 @@
 from blazar.application.ports.children import HOST, Measured
 from blazar.application.supervise.charges import Tenant
 from blazar.application.supervise.instance import Instance
+from blazar.application.supervise.surroundings import Launch
 from blazar.application.supervise.views import InstanceView
 from blazar.domain.instance.eviction import Occupant
 from blazar.domain.instance.machine import State
@@ -15,6 +16,7 @@ def view_of(instance: Instance) -> InstanceView:
     child = tenure.child if tenure is not None else None
     plan = launch.plan if launch is not None else None
     memory = child.memory() if child is not None else Measured()
+    needed = memory.needed(_host_weights(launch))
     return InstanceView(
         key=instance.key,
         model=instance.model.name,
@@ -35,10 +37,16 @@ def view_of(instance: Instance) -> InstanceView:
         notes=plan.notes if plan else (),
         last_error=instance.last_error,
         planned=launch.verdict.exact_bytes if launch and launch.verdict else 0,
-        measured=memory.total,
-        allocated=sum(buffer.bytes for buffer in memory.buffers),
+        measured=needed.total,
+        allocated=sum(buffer.bytes for buffer in needed.buffers),
         devices=memory.devices,
     )
+
+
+def _host_weights(launch: Launch | None) -> int:
+    """What the plan counts for the models that lie in main memory; 0: nobody could count it."""
+    shares = launch.verdict.shares if launch is not None and launch.verdict is not None else ()
+    return sum(share.weights + share.projector + share.draft for share in shares if share.device == HOST)
 
 
 def expires_at(instance: Instance) -> float:
@@ -76,7 +84,8 @@ def tenant_of(instance: Instance, *, pinned: bool) -> Tenant | None:
         idle_since=front.idle_since if instance.state is State.SERVING and front.line.idle else None,
         pinned=pinned,
         leaving=instance.state in (State.DRAINING, State.STOPPING),
-        measured=child.memory() if child is not None else Measured(),
+        # Pages that nobody reads again are there for a newcomer, and are no part of what this one would give back.
+        measured=child.memory().needed(_host_weights(tenure.launch)) if child is not None else Measured(),
         promised=promised,
         tenure=tenure,
     )

@@ -25,7 +25,9 @@ class InstanceView(NamedTuple):
     notes: tuple[str, ...]
     last_error: str
     planned: int = 0  # what the plan counts, all places together; 0: nobody could count it
-    measured: int = 0  # what it uses, all places together
+    measured: int = (
+        0  # what it uses, all places together; of its main memory, `rss`, without pages it will not read again
+    )
     allocated: int = 0  # what of that the engine says it allocated or mapped; 0: it says nothing
     devices: tuple[tuple[str, int], ...] = ()  # what of that lies on accelerators, by the engine's names
 

@@ -7,7 +7,7 @@ how it shall be loaded, `memory` counts what that takes anywhere, `plan` decides
 from blazar.domain.errors import BadShape
 from blazar.domain.fit.demand import memory
 from blazar.domain.fit.gguf import shape_from_gguf
-from blazar.domain.fit.guard import floor_bytes, may_load
+from blazar.domain.fit.guard import guard_bytes, may_load
 from blazar.domain.fit.machine import Device, Machine, Running, imagined
 from blazar.domain.fit.planner import plan
 from blazar.domain.fit.projector import shape_from_projector
@@ -34,7 +34,7 @@ __all__ = [
     "Share",
     "Tensor",
     "Verdict",
-    "floor_bytes",
+    "guard_bytes",
     "imagined",
     "may_load",
     "memory",

@@ -1,6 +1,7 @@
 """The specification's constants for memory, and how they combine into the figure that admission charges.
 
-It knows no model and no machine: sizes come in as bytes. The guard that looks at free RAM before a spawn is `guard`.
+It knows no model and no machine: sizes come in as bytes. Everything here is judged card by card; main memory has no floor of this
+kind, since the guard that looks at it before a spawn (`guard`) has its own.
 """
 
 MIB = 2**20
@@ -11,7 +12,7 @@ overhead"): a CUDA context, its libraries' workspaces and the scratch of one mic
 
 FLOOR_PADDING = 64 * MIB
 FLOOR_NUMERATOR, FLOOR_DENOMINATOR = 20, 17
-"""The contract's floor (weights+64)×20/17, in MiB there: weights with a little scratch must lie within 17/20 = 85 % of a budget."""
+"""The contract's floor (weights+64)×20/17, in MiB there: weights with a little scratch must lie within 17/20 = 85 % of a card."""
 
 LADDER_SHARE = 9, 10
 """The cache-type ladder takes the first rung with which a load stays within 90 % of the memory (setup document, `cache_type`)."""
@@ -26,24 +27,29 @@ common/common.h). Drivers, a desktop and other processes grow after the census w
 
 
 def admission_floor(weights: int) -> int:
-    """The least accelerator memory that a load of `weights` bytes is charged, rounded up to a byte.
+    """The least that a card with `weights` bytes of a model is charged, rounded up to a byte.
 
-    8 GiB of weights: (8192 MiB + 64 MiB) × 20/17 = 9712.9 MiB. Not `guard.floor_bytes`, which asks how much RAM must be
+    8 GiB of weights: (8192 MiB + 64 MiB) × 20/17 = 9712.9 MiB. Not `guard.guard_bytes`, which asks how much RAM must be
     free to try a load at all.
     """
     return -(-(weights + FLOOR_PADDING) * FLOOR_NUMERATOR // FLOOR_DENOMINATOR)
 
 
-def admission_bytes(exact: int, devices: int, weights: int) -> int:
-    """What admission charges: the counted sum with one margin for each device used, or the floor, whichever is larger.
+def weights_room(free: int) -> int:
+    """The most weights whose floor is within `free` bytes of a card, below 0: not even none. 24 GiB: 20.34 GiB."""
+    return free * FLOOR_DENOMINATOR // FLOOR_NUMERATOR - FLOOR_PADDING
 
-    `exact` is `Memory.total_bytes`; `devices` counts the accelerators that get a part (0: all on the host, no margin);
-    `weights` are the bytes that the floor is made from. Never falls when an argument rises.
 
-    8 GiB of weights and 9 GiB counted in all, over two cards: max(9 GiB + 2 × 1 GiB, 9.49 GiB) = 11 GiB. The same model with
-    8.3 GiB counted on one card: max(9.3 GiB, 9.49 GiB) = the floor.
+def charge(used: int, weights: int) -> int:
+    """What a card is charged: what lies there with its margin, or the floor of its part of the weights, whichever is larger.
+
+    `used` and `weights`, which are part of it, are this card's bytes. Never falls when one of them rises. A card that is charged
+    more than it has free takes no such part.
+
+    8 GiB of weights and 9 GiB in all: max(9 GiB + 1 GiB, 9.49 GiB) = 10 GiB. The same weights with 8.3 GiB in all:
+    max(9.3 GiB, 9.49 GiB) = the floor. 40 GiB of weights need a card with 47.13 GiB free, whatever comes with them.
     """
-    return max(exact + devices * MARGIN_PER_DEVICE, admission_floor(weights))
+    return max(used + MARGIN_PER_DEVICE, admission_floor(weights))
 
 
 def rough_bytes(weights: int, kv: int) -> int:

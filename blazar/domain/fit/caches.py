@@ -157,7 +157,9 @@ def refusal(shape: ModelShape, settings: Settings) -> str | None:
     Sources: `llama_init_from_model` and the constructor of `llama_context` (src/llama-context.cpp), and ggml's demand that a
     row be a whole number of its type's blocks (ggml.c).
     """
-    for check in (_types_known, _context_given, _sequences, _same_types, _value_type, _head_widths, _row_widths):
+    if sentence := types_unknown(settings):
+        return sentence
+    for check in (_context_given, _sequences, _same_types, _value_type, _head_widths, _row_widths):
         if sentence := check(shape, settings):
             return sentence
     return None
@@ -204,7 +206,8 @@ def _whole_streams(shape: ModelShape, settings: Settings) -> str | None:
     return teaching.slots_do_not_divide(shape.arch, tokens, slots) if attends and tokens % slots else None
 
 
-def _types_known(_: ModelShape, settings: Settings) -> str | None:
+def types_unknown(settings: Settings) -> str | None:
+    """The first cache type that nobody knows, as `refusal` says it; `settings` as they were given, each key with its own value."""
     for name, kind in (("cache_type_k", settings.cache_type_k), ("cache_type_v", settings.cache_type_v)):
         if kind and kind not in CACHE_TYPES:
             return teaching.cache_type_unknown(name, kind, tuple(CACHE_TYPES))

@@ -5,31 +5,33 @@ one micro-batch, all sequences in it, every cache full. `compute_facts` says wha
 that is in each block; here those crowds are costed for one load, and the largest of them is the buffer.
 
 Bounds, not layouts: more of anything never costs less, although the engine's own best fit can need less with more context (a
-freed mask may take the logits in). Measured on the CPU backend: every row of the fixture, and models of published sizes, within
-a few percent. What is off by more is where best fit leaves holes of a size of its own: graphs that pick cells by an indexer
-(glm5-next 14 % below to 14 % above, qwen4exp, hy_v4 and deepseek4 up to 13 %), logits as large as the mask (jamba-3b 9 % above),
-and micro-batches that are no multiple of their sequences. Between devices it was measured with RPC ones, which split graphs as
-GPUs do; not measured are a GPU's own alignment (128 bytes a tensor) and its backend's pools, which are no part of this buffer.
+freed mask may take the logits in). Two exceptions. Where an indexer picks whole blocks of cells, sequences are masked one after
+another, and more of them need less, or nothing where they share a stream (minimax-m3.cpp). And a part of a model can need more
+than all of it where its blocks read masks or caches of blocks elsewhere (minimax-m3, gemma3n, gemma4): each has its own copy.
+
+Measured on the CPU backend: both fixtures of the tests, figures with logits for all tokens and as llama-server reserves them,
+and beside them models of published sizes with f32 caches, large micro-batches and without flash attention. Nearly all are within
+15 %, and none that is in a fixture is missed by more than 10 % and 4 MiB from below. What is off by more is where best fit leaves
+holes of a size of its own: logits about as large as the masks below them (up to 17 % below), logits above the zeros of a deep
+model's indexer (up to 50 % above), several sequences of a model with decay between tokens (minimax-01: up to 57 % above, as one
+sequence needs that), f32 caches of latent attention (13 % below). Between devices it was measured with RPC ones, which split
+graphs as GPUs do; not measured are a GPU's own alignment (128 bytes a tensor) and its backend's pools, which are no part of this
+buffer.
 """
 
-from functools import lru_cache
 from typing import NamedTuple
 
 from blazar.domain.fit.caches import caches, padded
-from blazar.domain.fit.compute_geometry import F16, F32, PARTS, Geometry, Same, geometry
+from blazar.domain.fit.compute_geometry import Geometry, Same, geometry
+from blazar.domain.fit.compute_sums import IDS, ROW_IDS, Held, Sum, sums, waiting
+from blazar.domain.fit.compute_units import F16, F32, PARTS, Units
 from blazar.domain.fit.facts import DEFAULT, FACTS
 from blazar.domain.fit.report import Cache
-from blazar.domain.fit.settings import Settings
+from blazar.domain.fit.settings import CACHE_TYPES, Settings
 from blazar.domain.fit.shape import ModelShape
 
 PIPELINE_COPIES = 4
 """GGML_SCHED_MAX_COPIES (ggml/src/ggml-backend.cpp): every input is kept so often where several devices share a model."""
-
-_IDS = 64
-"""Bytes a token for token ids, positions (four of them with M-RoPE), cache rows, output rows."""
-
-_ROW_IDS = 8
-"""Bytes of an index. Without flash attention values are kept turned, and every element of a new one has its own (build_input_v_idxs)."""
 
 _HOLE = 0.5
 """The part of the logits up to which the hole that the last mask leaves is counted as lost to them. A mask larger than the
@@ -39,42 +41,22 @@ falls cannot follow it on both sides (measured: 217 MiB with a mask of half the 
 _ZEROS = 0.8
 """The same for the zeros of an indexer's choices, which are more than the logits in deep models."""
 
-_TAIL = 3
-"""Hidden rows between the mask and the logits: those of the last block that best fit has left below them."""
+_TYPE = "f16"
 
 _POOL_PAD = 256
 """Cells by which a pooled indexer's choice of all sequences is padded (glm5-next.cpp, qwen4exp.cpp)."""
 
 
-class Held(NamedTuple):
-    """What lies on a device: blocks from `start` up to `stop`, and the output layer; `copies` of its inputs (0: they are made here)."""
-
-    start: int
-    stop: int
-    output: bool
-    copies: int
-
-
 class Amounts(NamedTuple):
-    """What one load multiplies coefficients with. `plain` as in `Part`; the caches' parts stand in the shape's order."""
+    """What one load multiplies coefficients with. The caches' parts stand in the shape's order."""
 
     outputs: int
-    plain: tuple[int, ...]
+    plain: Units
     grids: tuple[int, ...]  # cells of a stream times tokens, twice where masks are f32
     scores: tuple[int, ...]  # cells of a stream times tokens without flash attention, else 0
     keys: tuple[int, ...]  # cells of all streams where keys are f32, else 0
     values: tuple[int, ...]
-
-
-class Sum(NamedTuple):
-    """Bytes for each unit of `Amounts`: of `plain`, of `grids`, and of the one cache that is copied (-1: none)."""
-
-    plain: tuple[int, ...]
-    grids: tuple[int, ...]
-    cache: int = -1
-    key: int = 0
-    value: int = 0
-    heads: int = 0
+    lent: tuple[int, ...]  # bytes of an element of every cell of all streams, of keys and of values
 
 
 def compute_bytes(shape: ModelShape, settings: Settings, *, outputs: int = 0) -> int:
@@ -116,10 +98,10 @@ def compute_host(
     """
     made = geometry(Same(shape))
     load = _amounts(made, settings, outputs)
-    held = _dot(made.masks, load.grids) + _IDS * load.plain[0] + F16 * made.uncached * load.plain[2]
-    held += _ROW_IDS * made.turned * load.plain[-1]
-    rows = F32 * made.inputs * load.plain[0]
-    most = copies * (held + made.input_rows * rows) + 2 * rows + F32 * made.extra * load.plain[0]
+    held = _dot(made.masks, load.grids) + IDS * load.plain.tokens + F16 * made.uncached * load.plain.squares
+    held += ROW_IDS * made.turned * load.plain.turned + F32 * made.decaying * load.plain.squares
+    rows = F32 * made.inputs * load.plain.tokens
+    most = copies * (held + made.input_rows * rows) + 2 * rows + F32 * made.extra * load.plain.tokens
     if not len(blocks):
         return most
     return max(most, _peak(Same(shape), settings, Held(0, blocks.stop, False, 0), outputs))
@@ -136,98 +118,32 @@ def served_outputs(settings: Settings, drafted: int = 0) -> int:
 def _peak(key: Same, settings: Settings, held: Held, outputs: int) -> int:
     made = geometry(key)
     load = _amounts(made, settings, outputs)
-    sums, tail = _sums(key, held)
+    crowds, tail = sums(key, held)
     most = 0
-    for one in sums:
+    for one in crowds:
         size = _dot(one.plain, load.plain) + _dot(one.grids, load.grids)
         if one.cache >= 0:
             at = one.cache
             size += one.key * load.keys[at] + one.value * load.values[at] + one.heads * load.scores[at]
+        if any(one.lent):
+            size += _dot(one.lent, load.lent)
         most = max(most, size)
-    if tail is not None:
-        logits = made.logits * key.shape.vocabulary * load.outputs * F32
-        hole = _dot(tail.grids, load.grids)
-        zeros = min(PARTS * sum(made.waits[held.start : held.stop]) * load.plain[3], int(_ZEROS * logits))
-        if held.copies < 2:
-            # Without rows of images nothing lies above the last mask, and the logits take its place whatever their size.
-            hole = min(hole, int(_HOLE * logits) // made.logits) if made.input_rows > 1 else 0
-        most = max(most, _dot(tail.plain, load.plain) + logits + hole + zeros)
-    return most
+    return most if tail is None else max(most, _with_logits(made, held, load, tail))
+
+
+def _with_logits(made: Geometry, held: Held, load: Amounts, tail: Sum) -> int:
+    """The logits above what is alive beside them, and above the holes that they do not fit in."""
+    row = made.hollow.vocabulary * load.outputs * F32
+    hole = _dot(tail.grids, load.grids) + (_dot(tail.lent, load.lent) if any(tail.lent) else 0)
+    if held.copies < 2:
+        # Without rows of images nothing lies above the last mask, and the logits take its place whatever their size.
+        hole = min(hole, int(_HOLE * row)) if made.input_rows > 1 else 0
+    zeros = min(_dot(waiting(made, held, held.start), load.plain), int(_ZEROS * row))
+    return _dot(tail.plain, load.plain) + made.logits * row + hole + zeros
 
 
 def _dot(coefficients: tuple[int, ...], amounts: tuple[int, ...]) -> int:
     return sum(map(int.__mul__, coefficients, amounts))
-
-
-@lru_cache(maxsize=512)
-def _sums(key: Same, held: Held) -> tuple[tuple[Sum, ...], Sum | None]:
-    """Every sum that can be the largest there, and what is alive beside the logits (None: there are none)."""
-    made = geometry(key)
-    start, stop, output, copies = held
-    crossing = max(made.crossing[max(start, 0) : stop], default=0)
-    uncached = F16 * made.uncached * max(copies, 1)
-    resident = (
-        _resident(made, start <= 0, copies, crossing),
-        0,
-        uncached,
-        *(0,) * 10,
-        _ROW_IDS * made.turned * max(copies, 1),
-    )
-    found = set()
-    for number in range(max(start, 0), min(stop, len(made.parts))):
-        for part in made.parts[number]:
-            masks = _masks(made, number + part.after, stop, copies)
-            waiting = PARTS * sum(made.waits[number + part.after : stop])
-            plain = tuple(map(int.__add__, resident, part.plain))
-            plain = (*plain[:3], plain[3] + waiting, *plain[4:])
-            found.add(Sum(plain, masks, part.cache, part.key, part.value, part.heads))
-    if not copies:
-        # Rows of tokens, of images, and their mixture are all there before the first block.
-        first = (resident[0] + F32 * (3 * made.inputs + 2 * made.extra), *resident[1:])
-        found.add(Sum(first, _masks(made, 0, stop, copies)))
-    if not output or not made.logits:
-        return _largest(found), None
-    if copies == 1 and start > 0:
-        # Nothing of the input rows is left here: the logits find the buffer empty but for the last rows.
-        return _largest(found), Sum((F32 * _TAIL * made.hidden + _IDS, *resident[1:]), (0,) * len(made.masks))
-    beside = (resident[0] + F32 * (1 + _TAIL) * made.hidden, *resident[1:])
-    return _largest(found), Sum(beside, _masks(made, start, stop, copies) if stop > start else (0,) * len(made.masks))
-
-
-def _largest(found: set[Sum]) -> tuple[Sum, ...]:
-    """Without those that another is never below, whatever the load."""
-    return tuple(one for one in found if not any(_covers(other, one) for other in found if other is not one))
-
-
-def _covers(other: Sum, one: Sum) -> bool:
-    if one.cache not in (-1, other.cache):
-        return False
-    here, there = ((*two.plain, *two.grids, two.key, two.value, two.heads) for two in (one, other))
-    return all(map(int.__le__, here, there))
-
-
-def _resident(made: Geometry, first: bool, copies: int, crossing: int) -> int:
-    """Bytes a token that stay from the first block to the last (build_inp_embd; passes 5 and 6 of the scheduler's splitting).
-
-    A device is handed the residual rows and their norm by the one before it, or the input rows by the host; what it was handed
-    is freed once read, unless there are several copies of it.
-    """
-    if not copies:
-        return F32 * (made.input_rows * made.inputs + made.extra) + _IDS
-    if copies == 1:
-        return F32 * max(made.stream, made.inputs) + _IDS
-    handed = 2 * made.stream + crossing
-    if first:
-        rows = 3 * made.inputs + made.extra if made.input_rows > 1 else made.inputs
-        return F32 * (copies * max(handed, rows + crossing // 2) + made.inputs) + _IDS * copies
-    return (F32 * handed + _IDS) * copies
-
-
-def _masks(made: Geometry, number: int, stop: int, copies: int) -> tuple[int, ...]:
-    """Bytes a cell and token of the masks that block `number` or a later one on this device still reads. Copies stay."""
-    if copies > 1:
-        return tuple(mask * copies for mask in made.masks)
-    return tuple(mask if min(last, stop - 1) >= number else 0 for mask, last in zip(made.masks, made.last, strict=True))
 
 
 def _amounts(made: Geometry, settings: Settings, outputs: int) -> Amounts:
@@ -243,20 +159,17 @@ def _amounts(made: Geometry, settings: Settings, outputs: int) -> Amounts:
     flash = settings.flash_attention and FACTS.get(shape.arch, DEFAULT).flash and not made.biased
     grids = tuple(cache.cells * tokens for cache in kept)
     none = (0,) * len(kept)
+    keys = [cache.k_type or settings.cache_type_k or _TYPE for cache in shape.caches]
+    values = [cache.v_type or settings.cache_type_v or _TYPE for cache in shape.caches]
+    plain = Units(tokens, sequences, tokens * tokens, turned=0 if flash else tokens)
     return Amounts(
         asked if made.all_outputs else min(outputs or asked, asked),
-        (
-            tokens,
-            sequences,
-            tokens * tokens,
-            *_indexed(made, kept, tokens, sequences, flash),
-            0 if flash else tokens * (tokens if made.uncached else kept[made.indexer].cells if made.beside >= 0 else 0),
-            0 if flash else tokens,
-        ),
+        plain.plus(_indexed(made, kept, plain)),
         grids if flash else tuple(2 * grid for grid in grids),
         none if flash else grids,
-        _wide(kept, [cache.k_type or settings.cache_type_k for cache in shape.caches]) if flash else none,
-        _wide(kept, [cache.v_type or settings.cache_type_v for cache in shape.caches]) if flash else none,
+        _wide(kept, keys) if flash else none,
+        _wide(kept, values) if flash else none,
+        _elements(kept, keys, values) if any(made.borrowed) else (),
     )
 
 
@@ -265,24 +178,39 @@ def _wide(kept: tuple[Cache, ...], types: list[str]) -> tuple[int, ...]:
     return tuple(cache.cells * cache.streams if kind == "f32" else 0 for cache, kind in zip(kept, types, strict=True))
 
 
-def _indexed(made: Geometry, kept: tuple[Cache, ...], tokens: int, sequences: int, flash: bool) -> tuple[int, ...]:
-    """An indexer's part of `plain`.
+def _elements(kept: tuple[Cache, ...], keys: list[str], values: list[str]) -> tuple[int, ...]:
+    """Bytes of one element of every cell of all streams: of each cache's keys, then of its values."""
+    return tuple(
+        cache.cells * cache.streams * CACHE_TYPES[kind].bytes // CACHE_TYPES[kind].elements
+        for cache, *kinds in zip(kept, keys, values, strict=True)
+        for kind in kinds
+    )
 
-    Cells picked, picked of one sequence, scored, pools, cells of all sequences, cells of one sequence by its own tokens, cells of
-    a window beside compressed ones, each times the tokens and in `PARTS`; then cells of all sequences, and joined ones, once.
-    """
+
+def _indexed(made: Geometry, kept: tuple[Cache, ...], load: Units) -> Units:
+    """What an indexer adds to a load, and what attention without a cache does, where there is no flash attention."""
+    bare = load.turned * load.tokens if made.uncached else 0
     if made.indexer < 0:
-        return (0,) * 9
-    cells = kept[made.indexer].cells
+        return Units(bare=bare)
+    tokens, sequences = load.tokens, load.sequences
+    cells, streams = kept[made.indexer].cells, kept[made.indexer].streams
     if made.by_blocks:
-        # A unified cache of several sequences, or no flash attention, and nothing is picked.
-        apart = flash and kept[made.indexer].streams == sequences
-        own = cells * -(-tokens // sequences) // PARTS
-        return (0, 0, cells * tokens // PARTS, 0, 0, own, 0, 0, 0) if apart else (0,) * 9
+        # Without flash attention, or where several sequences share a stream, nothing is picked.
+        if load.turned or streams != sequences:
+            return Units()
+        return Units(scored=cells * tokens // PARTS, apart=cells * -(-tokens // sequences) // PARTS)
     every = cells * sequences if made.pool else cells
     pad = _POOL_PAD if made.pool else 0
     most = made.top or every + pad
-    pools = every // made.pool + _POOL_PAD if made.pool else 0
     beside = kept[made.beside].cells if made.beside >= 0 else 0
-    counts = (min(every + pad, most), min(cells + pad, most), cells, pools, every + pad, 0, beside)
-    return (*(count * tokens // PARTS for count in counts), every, (beside + cells) * sequences if beside else 0)
+    return Units(
+        picked=min(every + pad, most) * tokens // PARTS,
+        alone=min(cells + pad, most) * tokens // PARTS,
+        scored=cells * tokens // PARTS,
+        pools=(every // made.pool + pad) * tokens // PARTS if made.pool else 0,
+        spread=(every + pad) * tokens // PARTS,
+        beside=beside * tokens // PARTS,
+        every=every,
+        joined=(beside + cells) * sequences if beside else 0,
+        bare=load.turned * cells if beside else bare,
+    )

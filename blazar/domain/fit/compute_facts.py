@@ -21,9 +21,8 @@ class Moment(NamedTuple):
     all sequences. `gathered`: multiples of an indexer's key, in f32, for each cell of all sequences once. `blocks`: bytes for
     each head of an indexer that picks whole blocks of cells, and each cell and token of one sequence. `beside`: bytes for every
     token and each cell of the window that compressed cells stand beside, `joined`: multiples of a cell's key, in f16, for each
-    cell of both. `copies`: f16 copies of an f32 cache are alive, or without flash attention the heads' scores. `scores`:
-    multiples of those beside them. `after`: the
-    block's attention is over, so that a mask which no later block reads is gone.
+    cell of both. `copies`: f16 copies of an f32 cache are alive, or without flash attention the heads' scores; `scores`:
+    multiples of the latter besides. `after`: the block's attention is over, so that a mask which no later block reads is gone.
     """
 
     name: str
@@ -103,8 +102,9 @@ MOMENTS = (
     ),
     # delta-net-base.cpp: projection and its concatenation with the old rows, the convolved Q, K and V, the gate, the result.
     Moment("delta rule", ("delta",), {"stream": 1, "hidden": 2, "delta": 2, "inner": 2}, sequences=2),
-    # minimax-01.cpp: decay between all pairs of a micro-batch's tokens, and the product with it.
-    Moment("decay", ("decay",), {"stream": 1, "qkv": 1, "q": 2.25}, sequences=1.5, squares=2.7),
+    # minimax-01.cpp: decay between all pairs of a micro-batch's tokens, beside the one that is an input (`Geometry.decaying`),
+    # and the product with it. One sequence has two of them, several have less: a figure that never falls is a little low for one.
+    Moment("decay", ("decay",), {"stream": 1, "qkv": 1, "q": 2.25}, sequences=1.5, squares=1.7),
     # rwkv6-base.cpp: the token-shifted inputs of five projections, their outputs, the state; rwkv7-base.cpp has six, and keeps
     # the first block's values for all others, which lie where they keep the feed-forward part from using what is free below.
     Moment("time mix", ("time mix",), {"stream": 1, "hidden": 11, "time mix": 2}, sequences=2),
@@ -130,7 +130,8 @@ MOMENTS = (
         picked=4,
         copies=True,
     ),
-    # minimax-m3.cpp: every head's choice of blocks is spread over one sequence's cells and turned, beside an f32 copy of the mask.
+    # minimax-m3.cpp: every head's choice of blocks is spread over one sequence's cells and turned, beside the mask in f32 and
+    # one of positions. The engine reserves the latter for few positions only, and grows its buffer as these are reached.
     Moment("block choice", ("block q",), {"stream": 1, "hidden": 1, "q raw": 2}, scored=8, blocks=8),
     # deepseek4.cpp: the same over compressed cells, with four residual streams in flight.
     Moment("streamed queries", ("streamed q",), {"stream": 3.5, "hidden": 1, "q raw": 1, "q": 1}),
@@ -201,8 +202,20 @@ TEXT_ONLY = frozenset({"cogvlm", "deepseek4", "graniteswitch", "eagle3", "dflash
 All others keep a second set of input rows, which nothing ever frees (`build_inp_embd`)."""
 
 HIDDEN_ONLY = frozenset(
-    """bert eurobert gemma-embedding jina-bert-v2 jina-bert-v3 llama-embed modern-bert neo-bert nomic-bert nomic-bert-moe t5encoder
-    wavtokenizer-dec""".split()
+    {
+        "bert",
+        "eurobert",
+        "gemma-embedding",
+        "jina-bert-v2",
+        "jina-bert-v3",
+        "llama-embed",
+        "modern-bert",
+        "neo-bert",
+        "nomic-bert",
+        "nomic-bert-moe",
+        "t5encoder",
+        "wavtokenizer-dec",
+    }
 )
 """Architectures whose graph ends at hidden rows whatever tensors a file has, and reads no cache (src/models)."""
 

@@ -2,6 +2,7 @@
 
 from blazar.domain.fit.caches import caches, recurrent, refusal
 from blazar.domain.fit.compute import compute_bytes
+from blazar.domain.fit.flaws import check
 from blazar.domain.fit.report import Memory
 from blazar.domain.fit.settings import Settings
 from blazar.domain.fit.shape import ModelShape
@@ -12,9 +13,16 @@ def memory(shape: ModelShape, settings: Settings) -> Memory:
     """Bytes of one load with the whole model on one device; what `settings` leaves open is the engine's default.
 
     The draft model counts with all that it takes. A load that the engine would refuse, or whose draft it would, has the
-    sentence in `refused` and 0 everywhere. Raises nothing.
+    sentence in `refused` and 0 everywhere.
+
+    Raises `Malformed` for a setting that no load can have, such as a negative count.
     """
-    draft = memory(settings.draft.shape, settings.draft.settings) if settings.draft else None
+    check(settings)
+    return _sum(shape, settings)
+
+
+def _sum(shape: ModelShape, settings: Settings) -> Memory:
+    draft = _sum(settings.draft.shape, settings.draft.settings) if settings.draft else None
     sentence = refusal(shape, settings) or (draft.refused if draft else None)
     unknown = not shape.known or (draft is not None and draft.upper_bound)
     if sentence:

@@ -9,7 +9,7 @@ MAX_LENGTH = 512
 MAX_NESTING = 20
 MAX_REPEAT = 255
 MAX_LOOKAHEADS = 8
-"""Look-aheads of a pattern, none within another: each is a walk of its own from every character on."""
+"""Look-aheads of a pattern, none within another: each is a walk of its own over every name."""
 
 
 class Unreadable(ValueError):
@@ -89,6 +89,7 @@ class _Reader:
         self._text = pattern
         self._at = 0
         self._lookaheads = 0
+        self._stacked = 0
         self._looking = False
 
     def rest(self) -> bool:
@@ -122,12 +123,16 @@ class _Reader:
         return Node("sequence", tuple(parts))
 
     def _quantified(self, atom: Node) -> Node:
+        """An atom and its quantifiers; a second one stands for a group around the first."""
         while self.rest():
             bounds = self._bounds()
             if bounds is None:
                 break
             if atom.assertion is not None:
                 raise Unreadable("quantifier")
+            self._stacked += atom.kind == "repeat"
+            if self._stacked > MAX_NESTING:
+                raise Unreadable("large")
             self._take("?")
             atom = Node("repeat", (atom,), least=bounds[0], most=bounds[1])
         return atom

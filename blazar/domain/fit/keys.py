@@ -93,6 +93,11 @@ class Keys:
         return value
 
 
+def whole(value: Any) -> int:
+    """A raw entry as a count from 0 to `MOST`, for those that read what nobody has checked: 0 where it is no whole number."""
+    return min(max(value, 0), MOST) if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
 def _is_array(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
 

@@ -12,25 +12,24 @@ taken only where all before it do not make the load fit whole; then as little as
 5. an open window: the largest that fits anyhow.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import NamedTuple
 
-from blazar.domain.fit.bill import draw_up
+from blazar.domain.fit.bill import Bill, draw_up, standing
 from blazar.domain.fit.caches import aborts, refusal
+from blazar.domain.fit.compute_geometry import Same
 from blazar.domain.fit.machine import Machine
-from blazar.domain.fit.placement import place
+from blazar.domain.fit.placement import fitting, hopeless, place
 from blazar.domain.fit.settings import Draft, Settings
 from blazar.domain.fit.shape import ModelShape
-from blazar.domain.fit.shares import HOST, Load, Placement
-from blazar.domain.fit.slots import chosen, engine_ctx
-from blazar.domain.fit.weights import Weights, weigh
+from blazar.domain.fit.shares import Computed, Load, Placement
+from blazar.domain.fit.slots import chosen, engine_ctx, shared
+from blazar.domain.fit.windows import STEP, foreseen, widest
 
 RUNGS = (("f16", "f16"), ("q8_0", "q8_0"), ("q8_0", "q4_0"), ("q4_0", "q4_0"))
 """Types of keys and values, best first (setup document, `cache_type`)."""
-
-STEP = 256
-"""Windows are whole multiples: the engine rounds up to it (llama.cpp b11434, src/llama-context.cpp, `GGML_PAD`)."""
 
 FLOOR = 4096
 """Tokens. A window is not made smaller than this to keep all layers on a device (common/common.h, `fit_params_min_ctx`)."""
@@ -62,59 +61,82 @@ class Found(NamedTuple):
         """All bytes that it takes, wherever they lie."""
         return sum(share.used for share in self.placement.shares)
 
-    @property
-    def spare(self) -> int:
-        """Bytes that are left over where layers lie, below 0: missing."""
-        where = self.placement
-        if not where.fits:
-            return -where.short
-        return sum(share.headroom for share in where.shares if share.device in (where.devices or (HOST,)))
+
+@dataclass
+class Once:
+    """What was worked out before, and is the same on every machine that is tried: bills by window, slots and types; the types to try."""
+
+    drawn: dict[tuple[int, int, tuple[str, str]], tuple[Settings, Bill, Computed]] = field(default_factory=dict)
+    types: tuple[tuple[str, str], ...] | None = None
 
 
-_WEIGHED = ("cpu_moe_n", "cpu_ffn_n", "override_tensor", "tensor_preset")
-"""Settings that move weights."""
-
-
-class Case(NamedTuple):
+@dataclass(frozen=True)
+class Case:
     """A model, a machine and what is asked. `cap`: the largest window to choose, in tokens (0: the trained one)."""
 
     shape: ModelShape
     machine: Machine
     settings: Settings
-    cap: int
-    weights: Weights
+    cap: int = 0
+    once: Once = field(default_factory=Once, repr=False, compare=False)
 
-    @classmethod
-    def of(cls, shape: ModelShape, machine: Machine, settings: Settings, cap: int = 0) -> "Case":
-        return cls(shape, machine, settings, cap, weigh(shape, settings))
+    def on(self, machine: Machine) -> "Case":
+        """The same on another machine."""
+        return replace(self, machine=machine)
 
     def told(self, settings: Settings, cap: int | None = None) -> "Case":
         """The same with other settings."""
-        cap = self.cap if cap is None else cap
-        same = all(getattr(settings, name) == getattr(self.settings, name) for name in _WEIGHED)
-        if same:
-            return self._replace(settings=settings, cap=cap)
-        return Case.of(self.shape, self.machine, settings, cap)
+        return Case(self.shape, self.machine, settings, self.cap if cap is None else cap)
+
+    @property
+    def weights(self) -> int:
+        """Bytes of all weights."""
+        return standing(self.shape, self.settings).total
+
+    @property
+    def types(self) -> tuple[tuple[str, str], ...]:
+        """Types of keys and values to try, in order."""
+        if self.once.types is None:
+            found = tuple(rungs(self.shape, self.settings, wish(self.shape, self.settings, self.cap)))
+            # Without a cache there is no precision to give up.
+            self.once.types = found if any(cache.layers for cache in self.shape.caches) else found[:1]
+        return self.once.types
 
     @property
     def slots(self) -> int:
         """Slots that are to be had in any case."""
         return self.settings.parallel or 1
 
-    def at(
+    def load(
         self, window: int, slots: int, rung: tuple[str, str], *, ladder: bool = False, partly: bool = False
-    ) -> Found:
+    ) -> Load:
         """This load with everything set."""
-        keys, values = rung
-        ctx = engine_ctx(self.settings, window, slots)
-        draft = self.settings.draft and _following(self.settings.draft, ctx, slots)
-        settings = replace(self.settings, ctx=ctx, parallel=slots, cache_type_k=keys, cache_type_v=values, draft=draft)
-        one = draw_up(self.shape, settings, self.weights)
-        placement = place(Load(one, self.shape, self.machine, settings, ladder, partly), partly)
-        return Found(settings, window, placement)
+        key, drawn = (window, slots, rung), self.once.drawn
+        if key not in drawn:
+            keys, values = rung
+            ctx = engine_ctx(self.settings, window, slots)
+            draft = self.settings.draft and following(self.settings.draft, ctx, slots)
+            told = replace(self.settings, ctx=ctx, parallel=slots, cache_type_k=keys, cache_type_v=values, draft=draft)
+            drawn[key] = told, draw_up(self.shape, told), {}
+        settings, bill, computed = drawn[key]
+        return Load(bill, self.shape, self.machine, settings, ladder, partly, computed)
+
+    def at(self, window: int, slots: int, rung: tuple[str, str], *, partly: bool = False) -> Found:
+        """The same with its places, also where it does not fit."""
+        load = self.load(window, slots, rung, partly=partly)
+        return Found(load.settings, window, place(load, partly))
+
+    def fitting(
+        self, window: int, slots: int, rung: tuple[str, str], *, ladder: bool = False, partly: bool = False
+    ) -> Found | None:
+        """The same, or None where it does not fit; without `partly` also where not all of it lies where it should."""
+        load = self.load(window, slots, rung, ladder=ladder, partly=partly)
+        placement = fitting(load, partly)
+        found = placement and Found(load.settings, window, placement)
+        return found if found and (partly or found.whole) else None
 
 
-def _following(draft: Draft, ctx: int, slots: int) -> Draft:
+def following(draft: Draft, ctx: int, slots: int) -> Draft:
     """A draft sees what the model sees: its window and slots are the model's (common/speculative.cpp), if nothing else is set."""
     own = draft.settings
     return Draft(draft.shape, replace(own, ctx=own.ctx or ctx, parallel=own.parallel or slots))
@@ -122,44 +144,77 @@ def _following(draft: Draft, ctx: int, slots: int) -> Draft:
 
 def rungs(shape: ModelShape, settings: Settings, window: int) -> Iterator[tuple[str, str]]:
     """Types to try, in order. Set ones are kept, one that is set alone counts for both; what the engine refuses is left out."""
-    settings = replace(settings, ctx=settings.ctx or window)
+    settings, shape = replace(settings, ctx=settings.ctx or window), thinned(Same(shape))
     keys, values = settings.cache_type_k, settings.cache_type_v
     for rung in ((keys or values, values or keys),) if keys or values else RUNGS:
         if refusal(shape, replace(settings, cache_type_k=rung[0], cache_type_v=rung[1])) is None:
             yield rung
 
 
+@lru_cache(maxsize=64)
+def thinned(key: Same) -> ModelShape:
+    """A shape with one of each width: all that the engine's refusals depend on."""
+    shape = key.shape
+    trunk = shape.blocks[: len(shape.blocks) - shape.nextn]
+    return replace(
+        shape,
+        blocks=tuple({(block.k_head, block.v_head): block for block in trunk}.values()),
+        nextn=0,
+        caches=tuple(
+            replace(cache, layers=tuple({(layer.k, layer.v): layer for layer in cache.layers}.values()))
+            for cache in shape.caches
+        ),
+    )
+
+
 def wish(shape: ModelShape, settings: Settings, cap: int) -> int:
     """The window to aim at, in tokens of one request: what is set, else the trained window within the caller's `cap` (0: none)."""
     if settings.ctx:
-        divided = settings.parallel > 1 and not settings.kv_unified
+        divided = settings.parallel > 1 and not shared(settings)
         return max(settings.ctx // settings.parallel, 1) if divided else settings.ctx
     limits = [limit for limit in (shape.trained_ctx, cap) if limit > 0]
     return min(limits, default=DEFAULT)
 
 
-def decide(case: Case) -> Found | None:
-    """Everything that is open, decided for what is free now, as the steps at the top of this file say; None: it does not fit."""
+def decide(case: Case, *, whole: bool = False) -> Found | None:
+    """Everything that is open, decided for what is free now, as the steps at the top of this file say; None: it does not fit.
+
+    `whole`: only the first three steps, that keep all layers where they should be.
+    """
     window = wish(case.shape, case.settings, case.cap)
-    types = tuple(rungs(case.shape, case.settings, window))
-    if not any(cache.layers for cache in case.shape.caches):
-        types = types[:1]  # without a cache there is no precision to give up
-    for rung in types:
-        if (found := case.at(window, case.slots, rung, ladder=True)).whole:
-            return _with_slots(case, found, rung)
-    if not types:
+    if not case.types:
         return None
-    last = types[-1]
-    if (found := case.at(window, case.slots, last)).whole:
+    if whole and not case.fitting(_least(case, window), case.slots, case.types[-1]):
+        return None  # many such questions are asked, and most have this answer
+    if found := _whole(case, window):
         return found
+    return None if whole else _spilled(case, window)
+
+
+def _least(case: Case, window: int) -> int:
+    """The smallest window for which all layers are kept where they should be."""
+    return window if case.settings.ctx else min(window, FLOOR)
+
+
+def _whole(case: Case, window: int) -> Found | None:
+    open_ctx, last = not case.settings.ctx, case.types[-1]
+    if hopeless(case.load(_least(case, window), case.slots, last), False):
+        return None  # not even the least of what follows would fit
+    for rung in case.types:
+        if found := case.fitting(window, case.slots, rung, ladder=True):
+            return _with_slots(case, found, rung)
+    if found := case.fitting(window, case.slots, last):
+        return found
+    return _widest(case, last, FLOOR, window, partly=False) if open_ctx else None
+
+
+def _spilled(case: Case, window: int) -> Found | None:
     open_ctx = not case.settings.ctx
-    if open_ctx and (smaller := _widest(case, last, FLOOR, found, partly=False)):
-        return smaller
-    spilled = min(window, DEFAULT) if open_ctx else window
-    for rung in types:
-        if (found := case.at(spilled, case.slots, rung, partly=True)).placement.fits:
+    window = min(window, DEFAULT) if open_ctx else window
+    for rung in case.types:
+        if found := case.fitting(window, case.slots, rung, partly=True):
             return found
-    return _widest(case, last, STEP, found, partly=True) if open_ctx else None
+    return _widest(case, case.types[-1], STEP, window, partly=True) if open_ctx else None
 
 
 def _with_slots(case: Case, found: Found, rung: tuple[str, str]) -> Found:
@@ -167,50 +222,22 @@ def _with_slots(case: Case, found: Found, rung: tuple[str, str]) -> Found:
     if case.settings.parallel:
         return found
     for slots in chosen(case.shape.trained_ctx, found.window):
-        more = case.at(found.window, slots, rung, ladder=True)
-        if more.whole and not aborts(case.shape, more.settings):
+        more = case.fitting(found.window, slots, rung, ladder=True)
+        if more and not aborts(case.shape, more.settings):
             return more
     return found
 
 
-def _widest(case: Case, rung: tuple[str, str], low: int, over: Found, *, partly: bool) -> Found | None:
-    """The largest window below that of `over`, which does not fit."""
-    tried: dict[int, Found] = {}
+def _widest(case: Case, rung: tuple[str, str], low: int, high: int, *, partly: bool) -> Found | None:
+    """The largest window below `high`, which does not fit."""
+    tried: dict[int, Found | None] = {}
 
-    def measure(window: int) -> Measure:
-        found = tried[window] = case.at(window, case.slots, rung, partly=partly)
-        return Measure(found.spare if partly or found.whole else min(found.spare, -1), found.need)
+    def fits(window: int) -> bool:
+        tried[window] = case.fitting(window, case.slots, rung, partly=partly)
+        return tried[window] is not None
 
-    window = widest(measure, low, over.window, Measure(over.spare, over.need))
-    return None if window is None else tried[window]
-
-
-class Measure(NamedTuple):
-    """What a window comes to, in bytes: left over (below 0: missing), and needed in all."""
-
-    spare: int
-    need: int
-
-
-_GUESSES = 4
-"""Turns of a search that follow the straight line; then it goes by halves."""
-
-
-def widest(measure: Callable[[int], Measure], low: int, high: int, over: Measure) -> int | None:
-    """The largest multiple of `STEP` in [low, high) that fits; None if not even the lowest does. `over` is the measure of `high`.
-
-    What is needed grows in a straight line, as most caches do: from each window tried, what is left over or missing says how far to
-    go on. By halves at last, since layers that do not divide evenly among devices leave more over than can be used.
-    """
-    low, high = -(-low // STEP), -(-high // STEP)
-    if low >= high or (said := measure(low * STEP)).spare < 0:
+    if low >= high:
         return None
-    slope = max((over.need - said.need) // (high - low), 1)
-    for turn in range(99):
-        if high - low <= 1:
-            break
-        line = low + max(said.spare // slope, 1) if said.spare >= 0 else high - max(-said.spare // slope, 1)
-        middle = min(max(line, low + 1), high - 1) if turn < _GUESSES else (low + high) // 2
-        said = measure(middle * STEP)
-        low, high = (middle, high) if said.spare >= 0 else (low, middle)
-    return low * STEP
+    small, large = (case.load(window, case.slots, rung, partly=partly) for window in (low, high))
+    window = widest(fits, low, high, low + foreseen(small, large, high - low, partly))
+    return None if window is None else tried[window]

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from blazar.domain import teaching
-from blazar.domain.fit.budget import MARGIN_PER_DEVICE
+from blazar.domain.fit import budget
 from blazar.domain.fit.ladder import RUNGS, Case, Found, decide, wish
 from blazar.domain.fit.placement import candidates
+from blazar.domain.fit.slots import shared
 
 
 def levers(case: Case, failed: Found) -> tuple[str, ...]:
@@ -28,7 +29,7 @@ def _context(case: Case) -> Iterator[str]:
 def _slots(case: Case) -> Iterator[str]:
     window, slots = wish(case.shape, case.settings, case.cap), case.settings.parallel
     while (slots := slots // 2) >= 1:
-        ctx = window * slots if case.settings.ctx and not case.settings.kv_unified else case.settings.ctx
+        ctx = window * slots if case.settings.ctx and not shared(case.settings) else case.settings.ctx
         if decide(case.told(replace(case.settings, parallel=slots, ctx=ctx))):
             yield teaching.fit_lever_slots(slots)
             return
@@ -62,7 +63,9 @@ def _experts(case: Case) -> Iterator[str]:
 
 def _layers(case: Case) -> Iterator[str]:
     if case.settings.gpu_layers and (found := decide(case.told(replace(case.settings, gpu_layers=None)))):
-        yield teaching.fit_lever_layers(found.placement.gpu_layers)
+        count = found.placement.gpu_layers
+        fewer = case.settings.gpu_layers < 0 or count < case.settings.gpu_layers
+        yield teaching.fit_lever_layers(count) if fewer else teaching.fit_lever_more_layers(count)
 
 
 def _sizes(case: Case, failed: Found) -> Iterator[str]:
@@ -70,10 +73,11 @@ def _sizes(case: Case, failed: Found) -> Iterator[str]:
     host, *cards = failed.placement.shares
     # Where a part of the host's weights may be dropped (`Share.mapped`), a byte less there frees that much less.
     kept = max(host.weights - host.mapped, 1)
-    missing = max(-host.headroom, 0) * max(host.weights, 1) // kept + sum(max(-share.headroom, 0) for share in cards)
-    if (weights := case.weights.total - missing) > 0:
+    missing = host.lacking * max(host.weights, 1) // kept + sum(share.lacking for share in cards if share.used)
+    if (weights := case.weights - missing) > 0:
         yield teaching.fit_lever_quant(weights)
     if candidates(case.machine, case.settings):
-        yield teaching.fit_lever_memory("a card", sum(share.used for share in cards) + host.used + MARGIN_PER_DEVICE)
+        used = sum(share.used for share in cards) + host.used
+        yield teaching.fit_lever_memory("a card", budget.charge(used, case.weights))
     else:
         yield teaching.fit_lever_memory("main memory", host.total - host.headroom)

@@ -1,13 +1,16 @@
-"""Whether a tensor's name holds a pattern of `override_tensor`, in time linear in the name whatever the pattern.
+"""In which of a model's tensor names a pattern of `override_tensor` is found, in time that no pattern can drive up.
 
 The engine reads patterns as ECMAScript (`std::regex_search`, C++), which differs from Python's `re` in classes such as
-`[[:digit:]]`, and both backtrack: `(a+)+$` over one long name would hold a plan for hours. So a pattern becomes a set of states
-that is walked once per character, and the walks are remembered. Groups capture nothing here; greedy and lazy are the same, since
-only the presence of a match is asked for. Back-references are refused: no such walk can follow them.
+`[[:digit:]]`, and both backtrack: `(a+)+$` over one long name would hold a plan for hours. So a pattern becomes a set of states,
+and all names are walked at once: a state holds one bit for each name that is in it. What a walk costs is states times
+characters of the longest name, whatever the pattern says. What a look-ahead asks is answered for every place of every name by one
+walk from the right, before. Groups capture nothing here; greedy and lazy are the same, since only the presence of a match is asked
+for. Back-references are refused: no such walk can follow them.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import NamedTuple
 
 from blazar.domain import teaching
@@ -15,123 +18,138 @@ from blazar.domain.errors import Malformed
 from blazar.domain.fit.expression import Assertion, Node, Unreadable, parse
 
 MAX_STATES = 1000
-"""States that one pattern may need, repetitions written out: what bounds the walk of one name."""
+"""States that one pattern may need with its look-aheads, repetitions written out: what bounds a walk."""
 
-_REMEMBERED = 2000  # stands kept for one pattern before they are forgotten: some patterns have 2^states of them
+MAX_TOGETHER = 40_000
+"""The same for all patterns of one load."""
+
+LONGEST = 255
+"""Characters of a name that are read. The engine takes no file with more than 63 (ggml's `GGML_MAX_NAME`)."""
+
+_AT_ONCE = 1024  # names of a walk: longer numbers are hardly faster for a name, and a stranger's names fill more memory
 
 
 class _State(NamedTuple):
-    """One state: characters it consumes (`chars`, or all others if `others`), or an assertion it passes, or a fork."""
+    """One state: characters it consumes (`chars`, or all others if `others`), or an assertion it passes, or a fork.
 
-    chars: frozenset[str]
-    others: bool
-    consumes: bool
-    assertion: Assertion | None
+    `ahead` is the look-ahead that an assertion asks.
+    """
+
     next: tuple[int, ...]
+    consumes: bool = False
+    chars: frozenset[str] = frozenset()
+    others: bool = False
+    assertion: Assertion | None = None
+    ahead: "_Machine | None" = None
 
 
-class _Here(NamedTuple):
-    """A position of a walk: the kind of the character before it, the one at it ("" at the end), and the whole text."""
+class _Names:
+    """Names by place: each number has a bit for each name."""
 
-    before: str
-    char: str
-    text: str
-    at: int
+    def __init__(self, names: Sequence[str]) -> None:
+        texts = [name[:LONGEST] for name in names]
+        self.names = names
+        self.everybody = (1 << len(names)) - 1
+        self.longest = max(map(len, texts), default=0)
+        self.ending = [0] * (self.longest + 1)
+        self.chars: list[dict[str, int]] = [{} for _ in range(self.longest)]
+        for number, text in enumerate(texts):
+            bit = 1 << number
+            self.ending[len(text)] |= bit
+            for here, char in zip(self.chars, text, strict=False):
+                here[char] = here.get(char, 0) | bit
+        # Those that reach a place, one more than there are characters; and those that have a part of a word there.
+        self.reaching = [*map(_any, (here.values() for here in self.chars)), 0]
+        self.words = [_any(bits for char, bits in here.items() if _is_word(char)) for here in self.chars]
+
+    def chosen(self, bits: int) -> Iterator[str]:
+        return (name for number, name in enumerate(self.names) if bits >> number & 1)
+
+    def having(self, chars: frozenset[str], others: bool) -> list[int]:
+        """At each place those with one of these characters, or with any other."""
+        found = []
+        for here, reaching in zip(self.chars, self.reaching, strict=False):
+            few = chars if len(chars) < len(here) else chars.intersection(here)
+            bits = _any(here.get(char, 0) for char in few)
+            found.append(reaching & ~bits if others else bits)
+        return found
+
+    def holding(self, assertion: Assertion) -> list[int]:
+        """At each place, the one behind the last character included, those of which this holds there."""
+        if assertion is Assertion.END:
+            return self.ending
+        if assertion is Assertion.START:
+            return [self.everybody, *[0] * self.longest]
+        edges = [before ^ after for before, after in zip([0, *self.words], [*self.words, 0], strict=True)]
+        return edges if assertion is Assertion.BOUNDARY else [self.everybody & ~edge for edge in edges]
 
 
-_START, _WORD, _OTHER = "start", "word", "other"
+def _any(many: Iterable[int]) -> int:
+    found = 0
+    for bits in many:
+        found |= bits
+    return found
 
 
-def _kind(char: str) -> str:
-    return _WORD if char == "_" or (char.isascii() and char.isalnum()) else _OTHER
+def _is_word(char: str) -> bool:
+    return char == "_" or (char.isascii() and char.isalnum())
 
 
-class _Stand:
-    """Where a walk can be: states, the kind of the character before, and the moves from here that were made once."""
-
-    __slots__ = ("before", "moves", "states")
-
-    def __init__(self, states: frozenset[int], before: str) -> None:
-        self.states = states
-        self.before = before
-        self.moves: dict[str, _Stand] = {}
-
-
-_MATCHED = _Stand(frozenset(), "")
+_Passing = tuple[int, tuple[int, ...], list[int] | None]
+"""A state that consumes nothing: its number, where it leads, and by place the names that it lets through (None: all)."""
 
 
 class _Machine:
-    """A pattern's states, and the stands that walks have come to. `anchored`: a match begins where the walk does, not anywhere."""
+    """A pattern's states. `backwards`: they are walked from the right, as those of a look-ahead are."""
 
-    def __init__(self, node: Node, *, anchored: bool = False) -> None:
-        self._anchored = anchored
+    def __init__(self, node: Node, *, backwards: bool = False) -> None:
+        self._backwards = backwards
         self._states: list[_State] = []
-        self._ahead: dict[int, _Machine] = {}
-        self._accept = self._add(_State(frozenset(), False, False, None, ()))
+        self._aheads: dict[Node, _Machine] = {}
+        self._accept = self._add(_State(()))
         self._start = self._build(node, self._accept)
-        self._known: dict[tuple[frozenset[int], str], _Stand] = {}
+        self.size: int = len(self._states) + sum(ahead.size for ahead in self._aheads.values())
+        if self.size > MAX_STATES:
+            raise Unreadable("large")
 
-    def found(self, text: str, at: int = 0) -> bool:
-        """Whether the pattern matches in `text`, read from position `at` on."""
-        stand = self._stand(frozenset((self._start,)), _kind(text[at - 1]) if at else _START)
-        for index in range(at, len(text)):
-            stand = stand.moves.get(text[index]) or self._move(stand, text, index)
-            if stand is _MATCHED:
-                return True
-        return self._accept in self._closed(stand.states, _Here(stand.before, "", text, len(text)))
+    def walk(self, names: _Names) -> list[int]:
+        """By place: the names of which a match ends there; of which one begins there, if it is walked backwards."""
+        consuming, passing = self._consuming(names), self._passing(names)
+        matched = [0] * (names.longest + 1)
+        active = [0] * len(self._states)
+        for place in sorted(range(names.longest + 1), reverse=self._backwards):
+            # A match may begin wherever a name has a place.
+            active[self._start] |= names.reaching[place] | names.ending[place]
+            _spread(active, passing, place)
+            matched[place] = active[self._accept]
+            read = place - 1 if self._backwards else place
+            following = [0] * len(active)
+            if 0 <= read < names.longest:
+                for number, after, having in consuming:
+                    if bits := active[number] & having[read]:
+                        following[after] |= bits
+            active = following
+        return matched
 
-    def _stand(self, states: frozenset[int], before: str) -> _Stand:
-        """The one stand with these states."""
-        if len(self._known) >= _REMEMBERED:
-            for stand in self._known.values():
-                stand.moves.clear()
-            self._known.clear()
-        return self._known.setdefault((states, before), _Stand(states, before))
+    def _consuming(self, names: _Names) -> list[tuple[int, int, list[int]]]:
+        """States that consume, where they lead, and by place the names whose character there they take."""
+        sets = {(state.chars, state.others) for state in self._states if state.consumes}
+        having = {one: names.having(*one) for one in sets}
+        return [
+            (number, state.next[0], having[state.chars, state.others])
+            for number, state in enumerate(self._states)
+            if state.consumes
+        ]
 
-    def _move(self, stand: _Stand, text: str, at: int) -> _Stand:
-        """Where the character at `at` leads, remembered unless the pattern looks ahead: then the rest of the text decides."""
-        here = _Here(stand.before, text[at], text, at)
-        closed = self._closed(stand.states, here)
-        following = _MATCHED
-        if self._accept not in closed:
-            after = set() if self._anchored else {self._start}
-            for number in closed:
-                state = self._states[number]
-                if state.consumes and (here.char in state.chars) != state.others:
-                    after.update(state.next)
-            following = self._stand(frozenset(after), _kind(here.char))
-        if not self._ahead:
-            stand.moves[here.char] = following
-        return following
-
-    def _closed(self, current: frozenset[int], here: _Here) -> set[int]:
-        """`current` and what is reached from it without consuming a character."""
-        seen: set[int] = set()
-        waiting = list(current)
-        while waiting:
-            number = waiting.pop()
-            if number in seen:
-                continue
-            seen.add(number)
-            state = self._states[number]
-            if not state.consumes and self._passes(number, here):
-                waiting.extend(state.next)
-        return seen
-
-    def _passes(self, number: int, here: _Here) -> bool:
-        assertion = self._states[number].assertion
-        match assertion:
-            case None:
-                return True
-            case Assertion.START:
-                return here.before == _START
-            case Assertion.END:
-                return here.char == ""
-            case Assertion.BOUNDARY | Assertion.NO_BOUNDARY:
-                edge = (here.before == _WORD) != (here.char != "" and _kind(here.char) == _WORD)
-                return edge == (assertion is Assertion.BOUNDARY)
-            case _:
-                return self._ahead[number].found(here.text, here.at) == (assertion is Assertion.AHEAD)
+    def _passing(self, names: _Names) -> list[_Passing]:
+        """States that consume nothing, those first that were made last: most lead to states that were made before them."""
+        asked = {(state.assertion, state.ahead) for state in self._states if state.assertion}
+        holding = {one: _holding(names, *one) for one in asked}
+        return [
+            (number, state.next, holding[state.assertion, state.ahead] if state.assertion else None)
+            for number, state in reversed([*enumerate(self._states)])
+            if not state.consumes
+        ]
 
     def _add(self, state: _State) -> int:
         if len(self._states) >= MAX_STATES:
@@ -139,51 +157,102 @@ class _Machine:
         self._states.append(state)
         return len(self._states) - 1
 
-    def _fork(self, *after: int) -> int:
-        return self._add(_State(frozenset(), False, False, None, after))
-
     def _build(self, node: Node, after: int) -> int:
         """States for `node` that go on to `after`; the first one's number."""
         if node.assertion is not None:
-            number = self._add(_State(frozenset(), False, False, node.assertion, (after,)))
-            if node.parts:
-                self._ahead[number] = _Machine(node.parts[0], anchored=True)
-            return number
+            return self._add(_State((after,), assertion=node.assertion, ahead=self._ahead(node)))
         if node.kind == "set":
-            return self._add(_State(node.chars, node.others, True, None, (after,)))
+            return self._add(_State((after,), True, node.chars, node.others))
         if node.kind == "any of":
-            return self._fork(*(self._build(part, after) for part in node.parts))
+            return self._add(_State(tuple(self._build(part, after) for part in node.parts)))
         if node.kind == "repeat":
             return self._repeated(node, after)
-        for part in reversed(node.parts):
+        for part in node.parts if self._backwards else reversed(node.parts):
             after = self._build(part, after)
         return after
+
+    def _ahead(self, node: Node) -> "_Machine | None":
+        """The look-ahead's own states, made once however often it is repeated."""
+        if not node.parts:
+            return None
+        (part,) = node.parts
+        if part not in self._aheads:
+            self._aheads[part] = _Machine(part, backwards=True)
+        return self._aheads[part]
 
     def _repeated(self, node: Node, after: int) -> int:
         (part,) = node.parts
         if node.most is None:
-            loop = self._fork(after)
+            loop = self._add(_State((after,)))
             body = self._build(part, loop)
-            self._states[loop] = self._states[loop]._replace(next=(body, after))
+            self._states[loop] = _State((body, after))
             after = loop
         else:
             end = after
             for _ in range(node.most - node.least):
-                after = self._fork(self._build(part, after), end)
+                after = self._add(_State((self._build(part, after), end)))
         for _ in range(node.least):
-            after = self._build(part, after)
+            before, after = after, self._build(part, after)
+            if after == before:
+                break  # nothing, however often
         return after
 
 
-@lru_cache(maxsize=128)
-def finder(pattern: str, key: str = "override_tensor") -> Callable[[str], bool]:
-    """A test for names in which `pattern` is found, as the engine would find it.
+def _holding(names: _Names, assertion: Assertion, ahead: _Machine | None) -> list[int]:
+    """By place: the names of which an assertion holds there."""
+    if ahead is None:
+        return names.holding(assertion)
+    found = ahead.walk(names)
+    if assertion is Assertion.AHEAD:
+        return found
+    return [names.everybody & ~bits for bits in found]
 
-    Raises `Malformed` naming the configuration's `key` for a pattern that cannot be read, is too long or needs more than
-    `MAX_STATES` states.
-    """
+
+def _spread(active: list[int], passing: Sequence[_Passing], place: int) -> None:
+    """Adds to `active` what is reached without consuming. Only loops lead to states made after them: each is one more round."""
+    again = True
+    while again:
+        again = False
+        for number, following, holding in passing:
+            bits = active[number]
+            if holding is not None:
+                bits &= holding[place]
+            if not bits:
+                continue
+            for after in following:
+                if bits & ~active[after]:
+                    active[after] |= bits
+                    again = again or after > number
+
+
+@lru_cache(maxsize=128)
+def _machine(pattern: str, key: str) -> _Machine:
     try:
-        machine = _Machine(parse(pattern))
+        return _Machine(parse(pattern))
     except Unreadable as trouble:
         raise Malformed(teaching.bad_pattern(key, pattern, trouble.why), key) from None
-    return machine.found
+
+
+def found(patterns: Iterable[str], names: tuple[str, ...], key: str = "override_tensor") -> tuple[frozenset[str], ...]:
+    """For each pattern the names in which it is found, as the engine would find it.
+
+    Raises `Malformed` naming the configuration's `key` for a pattern that cannot be read, is too long or needs more than
+    `MAX_STATES` states, and for the first one with which they need more than `MAX_TOGETHER`.
+    """
+    return _found(tuple(patterns), names, key)
+
+
+# A plan asks several times for the same load.
+@lru_cache(maxsize=8)
+def _found(patterns: tuple[str, ...], names: tuple[str, ...], key: str) -> tuple[frozenset[str], ...]:
+    machines = [_machine(pattern, key) for pattern in patterns]
+    sizes = accumulate(machine.size for machine in machines)
+    for pattern, size in zip(patterns, sizes, strict=True):
+        if size > MAX_TOGETHER:
+            raise Malformed(teaching.bad_pattern(key, pattern, "together"), key)
+    sets: list[set[str]] = [set() for _ in patterns]
+    for first in range(0, len(names), _AT_ONCE):
+        batch = _Names(names[first : first + _AT_ONCE])
+        for machine, chosen in zip(machines, sets, strict=True):
+            chosen.update(batch.chosen(_any(machine.walk(batch))))
+    return tuple(map(frozenset, sets))

@@ -12,8 +12,9 @@ from blazar.domain import teaching
 from blazar.domain.fit import budget, guard
 from blazar.domain.fit.caches import aborts, refusal
 from blazar.domain.fit.compute import compute_bytes
+from blazar.domain.fit.compute_geometry import Same
 from blazar.domain.fit.demand import memory
-from blazar.domain.fit.ladder import STEP, Case, Found, decide, rungs, wish
+from blazar.domain.fit.ladder import Case, Found, decide, following, thinned, wish
 from blazar.domain.fit.levers import levers
 from blazar.domain.fit.machine import Machine, Running
 from blazar.domain.fit.placement import candidates
@@ -21,7 +22,9 @@ from blazar.domain.fit.report import Memory
 from blazar.domain.fit.settings import Draft, Settings
 from blazar.domain.fit.shape import ModelShape
 from blazar.domain.fit.shares import HOST, outputs
+from blazar.domain.fit.slots import shared
 from blazar.domain.fit.verdict import Outcome, Share, Verdict
+from blazar.domain.fit.windows import STEP
 
 NO_DEVICE = "none"
 """What llama.cpp takes as the name of no device (`--device none`)."""
@@ -42,20 +45,23 @@ def plan(shape: ModelShape, machine: Machine, settings: Settings, cap: int = 0) 
     even on this machine with nothing loaded. `refused`: the engine would not take the settings.
 
     Unknown sizes refuse nothing. More free memory never makes a fitting load unfit; more context, slots or precision never
-    makes an unfit one fit. Raises `Malformed` for an `override_tensor` pattern that cannot be read.
+    makes an unfit one fit, and in the same places (devices, layers on each, projector, draft) no device ever needs less for it.
+    Sums of different places do not compare: devices that hold all of a model between them keep their inputs four times, those
+    that hold a part of it once. Raises `Malformed` for an `override_tensor` pattern that cannot be read.
     """
-    case = Case.of(shape, machine, settings, cap)
+    case = Case(shape, machine, settings, cap)
     if sentence := _refused(case):
         return _without_plan(case, sentence)
     found = decide(case)
     if found and found.whole:
         return _fits(case, found)
     idle = tuple(model for model in machine.running if model.idle and not model.pinned)
-    if idle and (freed := decide(_after(case, idle))) and (freed.whole or not found):
+    if idle and (freed := decide(_after(case, idle), whole=found is not None)):
         return _after_eviction(case, idle, freed)
     if found:
         return _fits(case, found)
-    if empty := decide(case._replace(machine=_emptied(machine))):
+    emptied = machine.emptied()
+    if replace(machine, running=()) != emptied and (empty := decide(case.on(emptied))):
         have = sum(device.free for device in candidates(machine, settings)) or machine.ram_available
         return _verdict(case, empty, Outcome.AFTER_EVICTION, teaching.fit_waits(empty.need, have))
     return _never(case)
@@ -71,7 +77,13 @@ def _refused(case: Case) -> str | None:
     asked = replace(case.settings, ctx=case.settings.ctx or window)
     keys, values = asked.cache_type_k, asked.cache_type_v
     asked = replace(asked, cache_type_k=keys or values, cache_type_v=values or keys)
-    return refusal(case.shape, asked) or aborts(case.shape, asked)
+    draft = asked.draft and following(asked.draft, asked.ctx, asked.parallel)
+    return (
+        refusal(thinned(Same(case.shape)), asked)
+        or aborts(case.shape, asked)
+        or (draft and refusal(draft.shape, draft.settings))
+        or None
+    )
 
 
 def _named(settings: Settings) -> Iterator[tuple[str, str]]:
@@ -85,29 +97,14 @@ def _named(settings: Settings) -> Iterator[tuple[str, str]]:
 
 def _after(case: Case, leaving: Iterable[Running]) -> Case:
     """The machine without these models: what they measurably use becomes free."""
-    machine, ram, freed = case.machine, 0, dict[str, int]()
-    for model in leaving:
-        ram += model.host
-        for name, size in model.devices:
-            freed[name] = freed.get(name, 0) + size
-    devices = tuple(
-        device._replace(free=min(device.free + freed.get(device.name, 0), device.total)) for device in machine.devices
-    )
-    available = min(machine.ram_available + ram, machine.ram_total) if machine.ram_available else 0
-    return case._replace(machine=replace(machine, ram_available=available, devices=devices))
-
-
-def _emptied(machine: Machine) -> Machine:
-    devices = tuple(device._replace(free=device.total) for device in machine.devices)
-    return replace(machine, ram_available=machine.ram_total, devices=devices, running=())
+    return case.on(case.machine.without(_keys(leaving)))
 
 
 def _after_eviction(case: Case, idle: Sequence[Running], freed: Found) -> Verdict:
     """The fewest that suffice, those first that are listed first (the least recently used)."""
 
     def suffices(leaving: Sequence[Running]) -> Found | None:
-        found = decide(_after(case, leaving))
-        return found if found and (found.whole or not freed.whole) else None
+        return decide(_after(case, leaving), whole=freed.whole)
 
     for count in range(1, min(_PAIRS, len(idle) - 1) + 1):
         for few in combinations(idle, count):
@@ -147,22 +144,34 @@ def _fits(case: Case, found: Found) -> Verdict:
 
 
 def _never(case: Case) -> Verdict:
-    empty = case._replace(machine=_emptied(case.machine))
+    empty = case.on(case.machine.emptied())
     asked = case.settings
     window = wish(case.shape, asked, case.cap) if asked.ctx else STEP
-    *_, rung = rungs(case.shape, asked, window)
+    rung = case.types[-1]
     failed = empty.at(window, case.slots, rung, partly=True)
-    short = [share for share in failed.placement.shares if share.used and share.headroom < 0] or failed.placement.shares
-    need = sum(share.used - share.mapped for share in short)
-    have = sum(share.free - share.margin for share in short)
+    short = [share for share in failed.placement.shares if share.used and share.lacking] or failed.placement.shares
+    need, have = _missing(short)
     helps = levers(empty, failed)
-    if asked.kv_unified and asked.parallel > 1 and decide(empty.told(replace(asked, ctx=STEP))):
+    if shared(asked) and asked.parallel > 1 and decide(empty.told(replace(asked, ctx=STEP))):
         sentence = teaching.fit_unified(asked.parallel, window, need, have)
         return _verdict(case, failed, Outcome.REFUSED, sentence, levers=helps)
     cards = len(candidates(case.machine, asked))
     sharded = teaching.fit_sharded(cards, failed.need // cards) if cards > 1 else ""
+    floors = [share for share in short if share.floor > share.used + share.margin]
     sentence = teaching.fit_never([share.device for share in short], need, have, sharded)
+    if floors:
+        sentence += teaching.fit_floor(sum(share.weights for share in floors), sum(share.floor for share in floors))
     return _verdict(case, failed, Outcome.NEVER, sentence, levers=helps)
+
+
+def _missing(short: Iterable[Share]) -> tuple[int, int]:
+    """Bytes that are needed on these devices and that they have: their floors against all of it, else what is used but for the margin."""
+    need = have = 0
+    for share in short:
+        floor = share.floor > share.used + share.margin
+        need += share.floor if floor else share.used - share.mapped
+        have += share.free if floor else share.free - share.margin
+    return need, have
 
 
 def _verdict(
@@ -175,19 +184,21 @@ def _verdict(
     levers: tuple[str, ...] = (),
 ) -> Verdict:
     where, settings = found.placement, _told(case, found)
-    exact = found.need
-    used = sum(1 for share in where.shares[1:] if share.used)
     served = compute_bytes(case.shape, settings, outputs=outputs(case.shape, settings))
-    sum_ = replace(memory(case.shape, settings), compute_bytes=served)
+    sum_ = replace(
+        memory(case.shape, settings), compute_bytes=served, draft_bytes=sum(share.draft for share in where.shares)
+    )
+    host, *others = where.shares
+    cards = [share for share in others if share.used]
     return Verdict(
         outcome=outcome,
         sentence=sentence,
         memory=sum_,
         settings=settings,
         shares=where.shares,
-        exact_bytes=exact,
-        floor_bytes=budget.admission_floor(sum_.weights_bytes),
-        admission_bytes=budget.admission_bytes(exact, used, sum_.weights_bytes),
+        exact_bytes=found.need,
+        floor_bytes=sum(share.floor for share in cards) or budget.admission_floor(sum_.weights_bytes),
+        admission_bytes=host.used + sum(share.charge for share in cards),
         ctx=found.window,
         gpu_layers=where.gpu_layers,
         pins=where.devices,
@@ -210,6 +221,7 @@ def _told(case: Case, found: Found) -> Settings:
     devices = where.devices or ((NO_DEVICE,) if case.machine.pool else ())
     return replace(
         settings,
+        kv_unified=settings.kv_unified and settings.parallel > 1,
         gpu_layers=where.gpu_layers,
         devices=devices,
         tensor_split=where.tensor_split,
@@ -231,7 +243,7 @@ def _notes(case: Case, found: Found, outcome: Outcome) -> tuple[str, ...]:
         and not (case.settings.cache_type_k or case.settings.cache_type_v)
         and settings.cache_type_k != "f16",
         "mapped": placed and found.pages,
-        "guard": not guard.may_load(case.weights.total, machine.ram_available),
+        "guard": not guard.may_load(case.weights, machine.ram_available),
         "unknown": not machine.ram_available,
     }
     return tuple(teaching.fit_note(what) for what, holds in notes.items() if holds)

@@ -41,6 +41,9 @@ CONVOLUTION_BYTES = 256 * MIB
 """Scratch of a convolution tower for 768 × 768 pixels, and of the convolutions before an audio encoder: a bound, from the sizes of
 their first layers (MobileNetV5: 9 × 64 × 192² halves and 2 × 256 × 192² floats; conformers: 256 channels × 1500 × 64 floats)."""
 
+_BETWEEN = ("mm.", "mm_", "resampler.", "adapter.")
+"""What names of the tensors between an encoder and its model begin with (clip-impl.h)."""
+
 _FLOAT = 4
 
 
@@ -62,7 +65,19 @@ def shape_from_projector(metadata: Mapping[str, Any], tensors: Iterable[Tensor])
         scratch, modelled = _vision(keys, name, gated) if kind == "vision" else _audio(keys, kind, name, gated)
         compute += scratch
         known = known and modelled
-    return Projector(" ".join(dict.fromkeys(filter(None, kinds.values()))), weights, compute, not known)
+    types = " ".join(dict.fromkeys(filter(None, kinds.values())))
+    return Projector(types, weights, compute, not known, _widths(keys, rows))
+
+
+def _widths(keys: Keys, rows: Iterable[Tensor]) -> tuple[int, ...]:
+    """The widths that its last layer may hand on.
+
+    `projection_dim` is that, where a layer between encoder and model (`mm.…`) has it. In files of the LLaVA kind it is a number of
+    the encoder's own training (768), and only those layers tell (clip.cpp, `clip_n_mmproj_embd`, reads them too).
+    """
+    said = {keys.number(f"{kind}.projection_dim") for kind in ("vision", "audio")} - {0}
+    layers = {width for row in rows if row.name.startswith(_BETWEEN) for width in row.shape[:2] if width > 1}
+    return tuple(sorted(said & layers or layers or said))
 
 
 def _type(metadata: Mapping[str, Any], kind: str) -> str:

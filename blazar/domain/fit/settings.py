@@ -26,13 +26,17 @@ CACHE_TYPES = {
 }
 """Cache types that llama.cpp b11434 takes for `--cache-type-k` and `-v` (its common/arg.cpp) with their block sizes (ggml.c)."""
 
+NO_DEVICE = "none"
+"""What `--device` takes for the processor alone; never beside another name (`parse_device_list`, common/arg.cpp)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """One load as the engine is told it. What is 0, "" or None is open: `memory` takes the engine's default, `plan` decides.
 
     `ctx` is the engine's `--ctx-size` in tokens, which it divides by `parallel` unless the cache is unified (0: the trained
-    window). `gpu_layers` counts as the engine's `--n-gpu-layers` does: blocks from the last one down, the output layer first.
+    window). `own_windows`: slots of a unified cache are to have a window each, `ctx` being theirs together, as those that `plan`
+    chooses have; else they share one. `gpu_layers` counts as the engine's `--n-gpu-layers` does: blocks from the last one down, the output layer first.
     `cpu_moe_n`, `cpu_ffn_n`, `override_tensor` (pattern, buffer type), `tensor_preset`, `tensor_split` and `devices` are the
     configuration's keys of those names. `mmap`: weights that stay with the host are mapped from their file, which the kernel may
     drop and read again; `repack`: the CPU backend keeps some of them in an order of its own, which it cannot. `lora_bytes` are the
@@ -48,6 +52,7 @@ class Settings:
     ubatch: int = 512
     swa_full: bool = False
     kv_unified: bool = False
+    own_windows: bool = False
     flash_attention: bool = True
     kv_offload: bool = True
     mmap: bool = True

@@ -77,12 +77,16 @@ class RecurrentLayer(NamedTuple):
 
 
 class Projector(NamedTuple):
-    """A vision or audio encoder beside the model (mmproj). Bytes; `type` as its metadata names it, "" unknown."""
+    """A vision or audio encoder beside the model (mmproj). Bytes; `type` as its metadata names it, "" unknown.
+
+    `widths`: embedding lengths of the models that it can hand its rows to; empty where the file does not tell.
+    """
 
     type: str
     weights_bytes: int
     compute_bytes: int
     upper_bound: bool = False
+    widths: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,14 +52,10 @@ def ranks(shape: ModelShape, machine: Machine, settings: Settings, configured: P
 
     A rank count must divide heads and KV heads alike. Latent caches (MLA) and a lone KV head are kept by every rank whole.
     """
-    if configured and configured.pinned:
-        return Shards(0, 0, (), (), True)
-    cards = _discrete(machine)
-    weights, kv = _sizes(shape, settings)
+    cards, (weights, kv) = _discrete(machine), _sizes(shape, settings)
     alone = budget.rough_bytes(weights, kv)
-    best = max(cards, key=_room, default=None)
-    if best and _room(best) >= alone:
-        return Shards(1, alone, (best.name,), (), True)
+    if found := _undivided(cards, alone, configured):
+        return found
     fewest, narrow = 0, alone
     for count in _counts(shape, len(cards)):
         fewest, narrow = count, budget.rough_bytes(-(-weights // count), _kv_of_rank(shape, kv, count))
@@ -77,14 +73,9 @@ def layers(shape: ModelShape, machine: Machine, settings: Settings, configured: 
 
     No split is planned (`--device-layers` stays away), so that cards of different sizes are used as far as each goes.
     """
-    if configured and configured.pinned:
-        return Shards(0, 0, (), (), True)
-    cards = _discrete(machine)
-    weights, kv = _sizes(shape, settings)
-    alone = budget.rough_bytes(weights, kv)
-    best = max(cards, key=_room, default=None)
-    if best and _room(best) >= alone:
-        return Shards(1, alone, (best.name,), (), True)
+    cards, alone = _discrete(machine), budget.rough_bytes(*_sizes(shape, settings))
+    if found := _undivided(cards, alone, configured):
+        return found
     # Every card runs its own context; one layer cannot be cut, so that each may waste up to one.
     count = len(cards)
     largest = max((part.offloaded for part in weigh(shape, settings).blocks), default=0)
@@ -112,6 +103,14 @@ def pins(machine: Machine, chosen: Sequence[Device]) -> Environment:
         return ()
     visible = ",".join(str(index) for index in range(len(chosen)))
     return ("CUDA_DEVICE_ORDER", "PCI_BUS_ID"), ("CUDA_VISIBLE_DEVICES", visible)
+
+
+def _undivided(cards: Sequence[Device], alone: int, configured: Parallelism | None) -> Shards | None:
+    """Where nothing has to be spread: somebody configured how, or the roomiest card holds all `alone` bytes."""
+    if configured and configured.pinned:
+        return Shards(0, 0, (), (), True)
+    best = max(cards, key=_room, default=None)
+    return Shards(1, alone, (best.name,), (), True) if best and _room(best) >= alone else None
 
 
 def _discrete(machine: Machine) -> tuple[Device, ...]:

@@ -5,7 +5,8 @@ empty share.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from blazar.domain.fit import budget, guard
@@ -33,10 +34,10 @@ class Layout(NamedTuple):
 
     cards: tuple[Device, ...]
     counts: tuple[int, ...]
-    extras: "Extras"
+    attached: "Attached"
 
 
-class Extras(NamedTuple):
+class Attached(NamedTuple):
     """What goes to one device whatever layers it gets: where, and how much by device name (bytes)."""
 
     projector: str
@@ -83,7 +84,12 @@ class Part(NamedTuple):
     visitor: int = 0
 
 
-class Load(NamedTuple):
+Computed = dict[tuple[range, bool | None, int], int]
+"""Bytes of compute buffers: by blocks, whether the output layer is there (None: the host's buffer), and copies."""
+
+
+@dataclass(frozen=True)
+class Load:
     """One bill on one machine. `ladder`: a tenth of the memory is to stay free besides the margins.
 
     `paging`: main memory need not hold all the weights that stay there at a time.
@@ -95,11 +101,34 @@ class Load(NamedTuple):
     settings: Settings
     ladder: bool = False
     paging: bool = False
+    computed: Computed = field(default_factory=dict, repr=False, compare=False)
+    """Buffers that were counted before: the same few are asked for in many layouts, and on other machines."""
 
     def room(self, device: Device) -> int:
         """What may be put on a device: what is free now (case F20), without its margin."""
         usual = device.free - budget.MARGIN_PER_DEVICE
         return min(usual, budget.ladder_room(device.free)) if self.ladder else usual
+
+    @cached_property
+    def nailed(self) -> dict[str, int]:
+        """Bytes of the tensors that an override sends to a device, by device; what names none of this machine's is the host's.
+
+        Workers' buffers bear the worker's address, and a device's number there, which is not the engine's (ggml/src/ggml-rpc).
+        """
+        if not self.bill.elsewhere:
+            return {}
+        names: dict[str, str] = {}
+        of_worker: dict[str, int] = {}
+        for device in self.machine.pool:
+            names[device.name] = device.name
+            if device.kind == "rpc":
+                number = of_worker[device.label] = of_worker.get(device.label, -1) + 1
+                names[f"RPC{number}[{device.label}]"] = device.name
+        sizes: dict[str, int] = {}
+        for buffer, size in self.bill.elsewhere:
+            where = names.get(buffer) or names.get(buffer.partition("[")[0], HOST)
+            sizes[where] = sizes.get(where, 0) + size
+        return sizes
 
     def copies(self, cards: Sequence[Device], layers: int) -> int:
         """How often each device keeps its inputs: several that hold all of a model work on several micro-batches at once.
@@ -124,8 +153,7 @@ class Load(NamedTuple):
         if layers == 0 or not spilled:
             return 0
         starts = range(len(blocks)) if layers is None else (self.bill.layers + 1 - layers,)
-        weight = max((tensor.bytes for tensor in self.shape.tensors if tensor.name.startswith("blk.")), default=0)
-        return max(weight, *map(self._joining, starts))
+        return max(self.bill.largest, *map(self._joining, starts)) if self.shape.recurrent else self.bill.largest
 
     def _joining(self, start: int) -> int:
         """Bytes of the cache that the host keeps and the device of block `start` reads for the block before.
@@ -150,6 +178,12 @@ class Load(NamedTuple):
 
     def compute(self, blocks: range, output: bool, copies: int) -> int:
         """Bytes of one device's compute buffer. Caches that lie with the host are handed to it block by block."""
+        key = blocks, output, copies
+        if key not in self.computed:
+            self.computed[key] = self._counted(blocks, output, copies)
+        return self.computed[key]
+
+    def _counted(self, blocks: range, output: bool, copies: int) -> int:
         own = compute_on(
             self.shape, self.settings, blocks, output, copies=copies, outputs=outputs(self.shape, self.settings)
         )
@@ -159,19 +193,19 @@ class Load(NamedTuple):
         follows = [block.recurrent for block in self.shape.blocks[1:]]
         return own + self._largest_cache(number for number in blocks if number >= len(follows) or not follows[number])
 
-    def settle(self, layout: Layout, layers: int) -> Placement:
-        """A layout's shares, counted exactly."""
-        used = Layout(*_used(layout), layout.extras)
+    def settle(self, layout: Layout, layers: int, *, bounds: bool = False) -> Placement:
+        """A layout's shares, counted exactly; with `bounds`, what devices compute with as it was bounded while places were looked for."""
+        used = Layout(*self._used(layout), layout.attached)
         offloaded = sum(used.counts)
         copies = self.copies(used.cards, offloaded)
-        shares = [self._host(offloaded, used, copies)]
+        shares = [self.host(offloaded, used, copies)]
         start = self.bill.layers + 1 - offloaded
         ranges = {}
         visitor = self.visiting(offloaded)
         for card, count in zip(used.cards, used.counts, strict=True):
             ranges[card.name] = Part(start, start + count, copies, visitor)
             start, visitor = start + count, 0
-        shares += [self._card(card, ranges.get(card.name, Part()), used.extras) for card in self.machine.pool]
+        shares += [self._card(card, ranges.get(card.name, Part()), used.attached, bounds) for card in self.machine.pool]
         return Placement(
             devices=tuple(card.name for card in used.cards),
             counts=used.counts,
@@ -179,37 +213,50 @@ class Load(NamedTuple):
             whole=offloaded >= layers,
             shares=tuple(shares),
             short=self._short(shares, bool(used.cards)),
-            projector_device=used.extras.projector if self.bill.projector else "",
-            draft_device=used.extras.draft if self.bill.draft else "",
+            projector_device=used.attached.projector if self.bill.projector else "",
+            draft_device=used.attached.draft if self.bill.draft else "",
         )
 
-    def _card(self, card: Device, part: Part, more: Extras) -> Share:
+    def _used(self, layout: Layout) -> tuple[tuple[Device, ...], tuple[int, ...]]:
+        """Without the devices that got no layer, which the engine would set up all the same; but those that hold a tensor have to be."""
+        pairs = [pair for pair in zip(layout.cards, layout.counts, strict=True) if pair[1]]
+        taken = {card.name for card, _ in pairs}
+        pairs += [(card, 0) for card in self.machine.pool if card.name in self.nailed and card.name not in taken]
+        return tuple(card for card, _ in pairs), tuple(count for _, count in pairs)
+
+    def _card(self, card: Device, part: Part, more: Attached, bounds: bool) -> Share:
         one, start, end = self.bill, part.start, part.end
-        share = Share(card.name, card.total, card.free)
         if start == end and not more.sizes.get(card.name):
-            return share
+            return Share(card.name, card.total, card.free)
         stays = self.settings.kv_offload
-        blocks = _blocks(self.shape, start, end)
-        return replace(
-            share,
-            weights=one.weights[end]
-            - one.weights[start]
-            + sum(size for name, size in one.elsewhere if name == card.name),
+        weights = one.weights[end] - one.weights[start] + self.nailed.get(card.name, 0)
+        return Share(
+            card.name,
+            card.total,
+            card.free,
+            weights=weights,
             kv=one.kv[end] - one.kv[start] if stays else 0,
             recurrent=one.recurrent[end] - one.recurrent[start] if stays else 0,
-            compute=self.compute(blocks, end == one.layers + 1, part.copies) + part.visitor if start < end else 0,
+            compute=self._scratch_of(part, bounds) if start < end else 0,
             projector=one.projector if more.projector == card.name else 0,
             draft=one.draft if more.draft == card.name else 0,
             lora=one.lora[end] - one.lora[start],
             margin=budget.MARGIN_PER_DEVICE,
+            floor=budget.admission_floor(weights),
         )
 
-    def _host(self, offloaded: int, used: Layout, copies: int) -> Share:
-        one, machine, more = self.bill, self.machine, used.extras
+    def _scratch_of(self, part: Part, bounds: bool) -> int:
+        output = part.end == self.bill.layers + 1
+        blocks = range(len(self.shape.blocks)) if bounds else blocks_of(self.shape, part.start, part.end)
+        return self.compute(blocks, output, part.copies) + part.visitor
+
+    def host(self, offloaded: int, used: Layout, copies: int) -> Share:
+        """The host's part where so many layers lie on devices."""
+        one, machine, more = self.bill, self.machine, used.attached
         start = one.layers + 1 - offloaded
         known = {device.name for device in machine.pool}
         weights = one.input + one.stays[-1] + one.weights[start]
-        weights += sum(size for name, size in one.elsewhere if name not in known)
+        weights += self.nailed.get(HOST, 0)
         # The second copy of a tied embedding is made for a device alone.
         weights -= 0 if offloaded else one.tied
         here = start if self.settings.kv_offload else -1
@@ -241,18 +288,29 @@ class Load(NamedTuple):
         return max(weights - copied, 0) // 2
 
     def _host_scratch(self, offloaded: int, start: int, copies: int) -> int:
-        if not offloaded:
-            return compute_bytes(self.shape, self.settings, outputs=outputs(self.shape, self.settings))
-        kept = _blocks(self.shape, 0, start)
-        return compute_host(
-            self.shape, self.settings, blocks=kept, copies=copies, outputs=outputs(self.shape, self.settings)
-        )
+        kept = blocks_of(self.shape, 0, start)
+        key = kept, None if offloaded else True, copies
+        if key not in self.computed:
+            logits = outputs(self.shape, self.settings)
+            self.computed[key] = (
+                compute_host(self.shape, self.settings, blocks=kept, copies=copies, outputs=logits)
+                if offloaded
+                else compute_bytes(self.shape, self.settings, outputs=logits)
+            )
+        return self.computed[key]
 
     def _short(self, shares: Sequence[Share], offloads: bool) -> int:
-        """Bytes that are missing, over all devices; memory that nobody knows the size of is never short."""
+        """Bytes that are missing, over all devices: of what each holds, or of its floor.
+
+        Main memory has no floor (`guard` watches it), and where nobody knows its size it is never short.
+        """
         host, *others = shares
         cards = {card.name: card for card in self.machine.pool}
-        short = sum(max(share.used - self.room(cards[share.device]), 0) for share in others if share.used)
+        short = sum(
+            max(share.used - self.room(cards[share.device]), share.floor - share.free, 0)
+            for share in others
+            if share.used
+        )
         if not host.free:
             return short
         borrowed = sum(share.used for share in others if cards[share.device].shared)
@@ -262,13 +320,7 @@ class Load(NamedTuple):
         return short + max(missing, 0)
 
 
-def _used(layout: Layout) -> tuple[tuple[Device, ...], tuple[int, ...]]:
-    """Without the devices that got no layer: the engine would set one up all the same."""
-    pairs = [pair for pair in zip(layout.cards, layout.counts, strict=True) if pair[1]]
-    return tuple(card for card, _ in pairs), tuple(count for _, count in pairs)
-
-
-def _blocks(shape: ModelShape, start: int, end: int) -> range:
+def blocks_of(shape: ModelShape, start: int, end: int) -> range:
     """Layers as blocks of the shape; of a stack that is run through several times, every device may see them all."""
     count = len(shape.blocks)
     return range(start, min(end, count)) if shape.loops <= 1 else range(count)

@@ -24,5 +24,9 @@ def engine_ctx(settings: Settings, window: int, slots: int) -> int:
     """
     if settings.ctx and settings.parallel:
         return settings.ctx
-    shares = settings.parallel > 0 and settings.kv_unified
-    return window if shares else window * slots
+    return window if settings.parallel > 0 and shared(settings) else window * slots
+
+
+def shared(settings: Settings) -> bool:
+    """Whether configured slots draw on one window."""
+    return settings.kv_unified and not settings.own_windows

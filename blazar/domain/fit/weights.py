@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from blazar.domain.fit.patterns import finder
+from blazar.domain.fit.patterns import found
 from blazar.domain.fit.settings import Settings
 from blazar.domain.fit.shape import ModelShape, Tensor
 
@@ -108,7 +108,7 @@ class Weights:
     layer. `copied` are a second copy of the token embedding, in place of an output matrix that the file does not have; `tied`
     of it (all or nothing) vanish where the output lies with the host too. `packed` is the output's part that the CPU backend
     would repack. `elsewhere` are tensors that an override nails to a
-    device, by its name (`CUDA1`). `skipped` are in the file and not loaded.
+    device, by its buffers' name (`CUDA1`; a worker's are named `RPC0[host:port]`). `skipped` are in the file and not loaded.
     """
 
     input: int
@@ -149,7 +149,7 @@ def weigh(shape: ModelShape, settings: Settings) -> Weights:
     sums, host = [0] * (last + 3), [0] * (last + 3)  # the three last ones are _SKIP, _OUT and _IN
     packed, packed_host = [0] * (last + 3), [0] * (last + 3)
     elsewhere: dict[str, int] = {}
-    decide = _decider(settings)
+    decide = _decider(shape, settings)
     for tensor, belongs in zip(shape.tensors, places, strict=True):
         place = belongs if belongs < loaded else _SKIP
         buffer = decide(tensor.name, place) if decide and place != _SKIP else ""
@@ -160,8 +160,7 @@ def weigh(shape: ModelShape, settings: Settings) -> Weights:
             host[place] += tensor.bytes
             packed_host[place] += tensor.bytes if _repacked(tensor) else 0
         else:
-            device = buffer.partition("[")[0]  # a worker's buffers are named RPC0[host:port]
-            elsewhere[device] = elsewhere.get(device, 0) + tensor.bytes
+            elsewhere[buffer] = elsewhere.get(buffer, 0) + tensor.bytes
     copy = _copy(shape, decide(_EMBEDDING, _OUT) if decide else "")
     return Weights(
         input=sums[_IN] + host[_IN] + host[_OUT] + copy.input,
@@ -227,14 +226,17 @@ def _copy(shape: ModelShape, buffer: str) -> _Copy:
     return _Copy(output=table.bytes, tied=0 if repacked else table.bytes)
 
 
-def _decider(settings: Settings) -> _Decide | None:
+def _decider(shape: ModelShape, settings: Settings) -> _Decide | None:
     """What an override says about a tensor by name and place: a buffer type, or "" for nothing. None: there is no override.
 
     In the order of the command line that is compiled from these settings, since the first match wins: blocks of experts, blocks
     of feed-forward, patterns, and the preset last, so that a pattern can except experts from it.
     """
     experts, dense = settings.cpu_moe_n, settings.cpu_ffn_n
-    patterns = [(finder(pattern), buffer) for pattern, buffer in settings.override_tensor]
+    asked = settings.override_tensor
+    names = (_EMBEDDING, *(tensor.name for tensor in shape.tensors)) if asked else ()
+    sets = found((pattern for pattern, _ in asked), names)
+    patterns = [(named, buffer) for named, (_, buffer) in zip(sets, asked, strict=True)]
     rest = settings.tensor_preset == MOE_PRESET
     if not (experts > 0 or dense > 0 or patterns or rest):
         return None
@@ -245,8 +247,8 @@ def _decider(settings: Settings) -> _Decide | None:
             return HOST_BUFFER
         if 0 <= block < dense and stem.startswith(_DENSE):
             return HOST_BUFFER
-        for found, buffer in patterns:
-            if found(name):
+        for named, buffer in patterns:
+            if name in named:
                 return buffer
         return HOST_BUFFER if rest and stem.startswith(_EXPERTS) else ""
 

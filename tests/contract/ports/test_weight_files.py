@@ -161,3 +161,14 @@ def test_files_are_the_same_by_link_or_by_content(world: World) -> None:
     assert not world.weights.same(world.shards, world.shards[:1])
     with pytest.raises(NotFound, match="gone"):
         world.weights.same(links, (world.single + ".gone",))
+
+
+def test_what_lies_beside_a_model_can_be_weighed(world: World) -> None:
+    """A projector and an adapter by their own files; one that is broken or gone is said so."""
+    assert world.weights.projector_in(world.single).weights_bytes > 0
+    assert world.weights.adapter_bytes(world.single) > 0
+    for weigh in (world.weights.projector_in, world.weights.adapter_bytes):
+        with pytest.raises(BadModelFile):
+            weigh(world.broken)
+        with pytest.raises(NotFound):
+            weigh("/in/gone.gguf")

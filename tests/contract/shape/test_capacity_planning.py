@@ -21,6 +21,7 @@ def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
     """In its order, on a model of a published size: F16 spills, Q8_0 and Q4_K_M lie on the cards."""
     for name, kind in (("F16", 1), ("Q8_0", 8), ("Q4_K_M", 12)):
         save_sparse(tmp_path / "models" / f"Qwen3-32B-{name}.gguf", QWEN3_32B, qwen3_rows(kind))
+    (tmp_path / "models" / "mmproj-F16.gguf").write_bytes(b"an encoder, which is no model")
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     cells = blocks("python")
@@ -40,6 +41,7 @@ def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
     # 64 layers x 8 heads x 128 x 32 768 cells, keys and values at 34 bytes for 32 elements.
     assert names["counted"].kv_bytes == 64 * 8 * 128 * 32768 * 2 * 34 // 32
     assert 8192 <= names["most"].ctx <= 40960
+    assert names["kv_bytes"] == 10 * 2**30
 
 
 def test_the_command_lines_parse() -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.shared import shared
+
 ROOT = Path(__file__).resolve().parents[3]
 ROW = re.compile(r"^\| ([A-Z]\d+) \| (.+) \| (.+) \|$", re.MULTILINE)
 PAGE = (ROOT / "docs" / "cases.md").read_text()
@@ -40,3 +42,13 @@ def test_every_case_is_shown_or_says_what_it_waits_for() -> None:
     for case, what, shown in ROWS:
         assert "`tests/" in shown or "later: " in shown, case
         assert what != "–" or "`tests/" not in shown, f"{case} has a test and does not say what holds"
+
+
+def test_no_case_of_a_built_feature_is_forgotten() -> None:
+    """Every id of the lists whose features are built stands on the page."""
+    folder = shared("cases")
+    known = {case for case, _, _ in ROWS}
+    for name in ("lifecycle", "cancellation", "streaming", "security", "ollama", "fit"):
+        listed = set(re.findall(r"^- ([A-Z]\d+) ", (folder / f"{name}.md").read_text(), re.MULTILINE))
+        assert listed, name
+        assert listed <= known, (name, sorted(listed - known))

@@ -39,25 +39,33 @@ READERS: dict[str, tuple[str, ...]] = {
     "preload": ("application/config/model.py",),
     "models_autoload": ("application/config/model.py",),
     "cache_type": ("application/config/model.py",),
-    "default_ctx": ("application/ops/fit_rows.py", "application/supervise/fit_settings.py"),
-    "ctx": (
-        "application/ops/fit_rows.py",
-        "application/ops/preview_fit.py",
-        "application/supervise/fit_settings.py",
-    ),
+    "default_ctx": ("application/supervise/fit_settings.py",),
+    "ctx": ("application/ops/preview_fit.py", "application/supervise/fit_settings.py"),
     "deterministic": ("application/supervise/fit_settings.py",),
-    "engine": ("application/supervise/launch_plan.py",),
-    "extra_args": ("application/supervise/launch_plan.py",),
+    "engine": ("application/ops/preview_fit.py", "application/supervise/launch_plan.py"),
+    # Judged before they are passed on; read for what they change of a plan, also where an imagined load takes some of them out.
+    "extra_args": (
+        "application/ops/preview_fit.py",
+        "application/supervise/launch_plan.py",
+        "application/supervise/sizing.py",
+    ),
     # The guard refuses a load, and the dry run says beforehand whether it will.
     "spawn_mem_guard": ("application/ops/explain.py", "application/ops/fit_rows.py", "composition/daemon.py"),
     # Children get it with their plan; whoever asks a build what it can do must ask in the same environment.
-    "engine_env": ("application/supervise/launch_plan.py", "composition/daemon.py", "composition/local.py"),
+    "engine_env": (
+        "application/supervise/launch_plan.py",
+        "composition/daemon.py",
+        "composition/local.py",
+        "composition/preview.py",
+    ),
 }
 ALSO: dict[str, tuple[str, ...]] = {
     # Our own keep-alive comments follow the engine's switch (case D5).
     "sse_ping_interval": ("composition/daemon.py",),
     # A question about an imagined load is put in the configuration's own words.
     "slots": ("application/ops/preview_fit.py",),
+    # Whose devices are listed for an imagined load.
+    "rpc_servers": ("application/ops/preview_fit.py",),
 }
 """Rows whose key has a second reader."""
 
@@ -129,7 +137,7 @@ def test_a_key_without_a_row_is_read_where_it_is_said_to_be(key):
 
 def test_a_key_with_a_row_is_read_by_nothing_else():
     """But for the planner, which resolves it before the row says it, and the second readers that are named."""
-    planner = ("launch_plan", "fit_settings", "verdict_flags")
+    planner = ("launch_plan", "preparation", "fit_settings", "verdict_flags")
     ours = {"application/config/model.py"} | {f"application/supervise/{name}.py" for name in planner}
     for key in ROWS - launch_plan.SUPPLIED:
         assert set(readers().get(key, ())) - ours == set(ALSO.get(key, ())), key

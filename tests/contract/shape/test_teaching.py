@@ -44,6 +44,7 @@ EMPTY: dict[str, Any] = {
 TABLES: dict[str, tuple[dict[str, str], Callable[[str], str]]] = {
     "config_wants": (teaching._WANTS, lambda what: teaching.config_wants(what, 7)),
     "field_must": (teaching._MUST, lambda what: teaching.field_must("NAME", what)),
+    "fit_bad_setting": (teaching._FIT_SETTINGS, lambda what: teaching.fit_bad_setting("NAME", what)),
     "fit_note": (teaching._FIT_NOTES, teaching.fit_note),
     "body_flaw": (teaching._BODY, lambda what: teaching.body_flaw(what, " (byte 7)")),
     "schema_flaw": (teaching._SCHEMA, teaching.schema_flaw),

@@ -12,14 +12,16 @@ import pytest
 from blazar.adapters.files.folders import Folders
 from blazar.application.config.knob import knob_of
 from blazar.application.config.model import Config
+from blazar.application.ops.caller import Caller
+from blazar.application.ops.preview_fit import Wanted
 from blazar.application.supervise.fit_settings import fit_settings
 from blazar.application.supervise.sizing import Sizing
 from blazar.composition.local import Local
 from blazar.composition.preview import UNCONFIGURED, VARIABLES, Beside, PreviewBeside, open_registry, preview_here
 from blazar.domain.errors import ModelNotFound, NotFound, RegistryTrouble
 from blazar.domain.records import Gpu, Machine
-from tests.fakes.engines import MemoryEngineCatalog
-from tests.fakes.hardware import FakeCensus
+from tests.fakes.engines import MemoryEngineCatalog, an_engine
+from tests.fakes.hardware import FakeCensus, FakeDeviceLister
 from tests.fakes.weights import MemoryWeightFiles
 from tests.support.gguf_files import Gguf, tiny
 from tests.support.registry import Answer, Blob, Registry, hub_rows
@@ -121,6 +123,27 @@ def test_a_repository_from_listing_to_verdict(tmp_path: Path, registry: Registry
     assert found["verdict"]["memory"]["weights"] == 64 * 3 * 2 + 3 * 64 * 64 * 2 + 64 * 4
     named = preview_here(local)({"model": "me/m:q4_k_m", "gpu": [24], "ram": 64})
     assert named["quant"] == "Q4_K_M"
+    for address in ("https://huggingface.co/me/m/blob/main/m-Q4_K_M.gguf", "hf.co/me/m?show_file_info=m-Q4_K_M.gguf"):
+        pasted = preview_here(local)({"model": address, "gpu": [24], "ram": 64})
+        assert (pasted["quant"], pasted["model"]) == ("Q4_K_M", "hf:me/m:m-Q4_K_M")
+    shard = preview_here(local)(
+        {"model": "hf.co/me/m/resolve/main/F16/m-F16-00002-of-00003.gguf", "gpu": [], "ram": 64}
+    )
+    assert shard["quant"] == "F16"
+
+
+def test_a_file_that_is_a_page_hides_no_other(tmp_path: Path, registry: Registry) -> None:
+    """Also one that the hub cuts short, and an encoder."""
+    good, bad = tiny(blocks=2).build(), b"<!DOCTYPE html>" + bytes(4000)
+    sizes = {"m-Q4_K_M.gguf": len(bad), "m-Q5_K_M.gguf": len(good) + 9, "m-Q8_0.gguf": len(good)}
+    registry.given["/api/models/me/m/tree/main"] = Answer(hub_rows(*sizes.items(), ("mmproj-F16.gguf", len(bad))))
+    for name, data in (("m-Q4_K_M", bad), ("m-Q5_K_M", good), ("m-Q8_0", good), ("mmproj-F16", bad)):
+        registry.given[f"/me/m/resolve/main/{name}.gguf"] = Blob(data)
+    found = preview_here(local_of(tmp_path, HF_ENDPOINT=registry.url))({"model": "hf:me/m", "gpu": [24], "ram": 64})
+    outcomes = {row["quant"]: row["outcome"] for row in found["quants"]}
+    assert outcomes == dict.fromkeys(("Q4_K_M", "Q5_K_M"), "unreadable") | {"Q8_0": "fits"}
+    assert found["take"] == "Q8_0"
+    assert any("mmproj-F16.gguf cannot be read and is not counted" in note for note in found["notes"])
 
 
 def test_a_header_that_lies_about_its_file_is_refused(tmp_path: Path, registry: Registry) -> None:
@@ -128,7 +151,7 @@ def test_a_header_that_lies_about_its_file_is_refused(tmp_path: Path, registry: 
     data = tiny().build()
     registry.given["/api/models/me/m/tree/main"] = Answer(hub_rows(("m-Q4_0.gguf", len(data) - 1)))
     registry.given["/me/m/resolve/main/m-Q4_0.gguf"] = Blob(data[:-1])
-    with pytest.raises(Exception, match=r"download is incomplete|outside the file"):
+    with pytest.raises(Exception, match="cut short"):
         preview_here(local_of(tmp_path, HF_ENDPOINT=registry.url))({"model": "hf:me/m"})
 
 
@@ -142,10 +165,8 @@ def test_registries_come_from_the_environment(registry: Registry) -> None:
         assert registry.asked[-1].headers["authorization"] == f"Bearer {token}"
         hub.close()
     assert open_registry({}, "ollama").close() is None
-    lost = open_registry({"HF_ENDPOINT": "nonsense"}, "hf")
-    with pytest.raises(RegistryTrouble):
-        lost.listing(preview_ref("me/m"))
-    lost.close()
+    with pytest.raises(RegistryTrouble, match="HF_ENDPOINT is 'nonsense', which is no address"):
+        open_registry({"HF_ENDPOINT": "nonsense"}, "hf")
 
 
 def preview_ref(repo: str) -> Any:
@@ -159,12 +180,13 @@ def test_the_daemon_sees_its_children(tmp_path: Path) -> None:
     gpu = Gpu(0, "Card", "nvidia", 24 * GIB, 20 * GIB, "570")
     census = FakeCensus(Machine(64 * GIB, 32 * GIB, 8, (gpu,)))
     beside = Beside(Sizing(MemoryWeightFiles({}), census), MemoryEngineCatalog(), census)
-    machine = beside(())
+    machine = beside((), Wanted())
     assert (machine.ram_available, machine.running) == (32 * GIB, ())
     asked: list[Any] = []
-    answer = PreviewBeside(lambda question, tenants: asked.append((question, tenants)) or {"a": 1})({"model": "x"}, ())  # type: ignore[arg-type, func-returns-value]
+    caller = Caller()
+    answer = PreviewBeside(lambda *said: asked.append(said) or {"a": 1})({"model": "x"}, (), caller)  # type: ignore[arg-type, func-returns-value]
     assert answer == {"a": 1}
-    assert (asked[0][0].target, asked[0][1]) == ("x", ())
+    assert (asked[0][0].target, *asked[0][1:]) == ("x", (), caller)
 
 
 NEEDED_BY_NO_FILE = {
@@ -194,3 +216,62 @@ def test_a_file_costs_the_standard_library_only(tmp_path: Path) -> None:
     assert "fits" in done.stdout, done.stderr
     modules = {name.partition(".")[0] for name in json.loads(done.stderr.splitlines()[-1])}
     assert not modules & NEEDED_BY_NO_FILE
+
+
+def with_build(base: Path, lines: str, count: Path) -> Local:
+    """A data folder whose active build lists these devices, and notes that it was asked."""
+    program = base / "llama-server"
+    text = f"Available devices:\n{lines}"
+    program.write_text(f"#!{sys.executable} -S\nopen({str(count)!r}, 'a').write('x')\nprint({text!r})\n")
+    program.chmod(0o755)
+    local = local_of(base)
+    local.engine_rows.add_engine(an_engine(server_path=str(program)))
+    return local
+
+
+def on_a_card(monkeypatch: pytest.MonkeyPatch, *, cards: int = 1) -> None:
+    gpus = tuple(Gpu(at, "Card", "nvidia", 24 * GIB, 20 * GIB, "570", "cuda") for at in range(cards))
+    census = FakeCensus(Machine(64 * GIB, 32 * GIB, 8, gpus))
+    monkeypatch.setattr("blazar.adapters.hardware.census.SystemCensus", lambda: census)
+
+
+@pytest.mark.parametrize(
+    ("lines", "devices"),
+    [("  (none)", []), ("  CUDA0: Card (24100 MiB, 20000 MiB free)", ["CUDA0"])],
+    ids=["for the processor", "for the card"],
+)
+def test_without_a_daemon_the_active_build_decides_what_it_computes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: str, devices: list[str]
+) -> None:
+    """A build for the processor beside a card is not said to use it."""
+    on_a_card(monkeypatch)
+    local = with_build(tmp_path, lines, tmp_path / "count")
+    path = str(tiny().save(tmp_path / "m.gguf"))
+    found = preview_here(local)({"model": path})
+    assert [device["name"] for device in found["machine"]["devices"]] == devices
+    assert (tmp_path / "count").read_text() == "x"
+    local.close()
+
+
+def test_without_a_card_no_build_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its answer is known, and a process takes time to start; nor is one asked about a machine that is imagined."""
+    on_a_card(monkeypatch, cards=0)
+    local = with_build(tmp_path, "  (none)", tmp_path / "count")
+    path = str(tiny().save(tmp_path / "m.gguf"))
+    assert preview_here(local)({"model": path})["machine"]["devices"] == []
+    on_a_card(monkeypatch)
+    preview_here(local)({"model": path, "gpu": [24.0], "ram": 64})
+    assert not (tmp_path / "count").exists()
+    local.close()
+
+
+def test_the_daemon_asks_the_build_that_would_run(tmp_path: Path) -> None:
+    """The one that a model is pinned to, else the active one."""
+    census, lister = FakeCensus(), FakeDeviceLister(())
+    engines = MemoryEngineCatalog([an_engine("new"), an_engine("old")])
+    beside = Beside(Sizing(MemoryWeightFiles({}), census, lister), engines, census)
+    beside((), Wanted())
+    active = next(one.tag for one in engines.list_engines() if one.active)
+    beside((), Wanted(engine="old"))
+    assert lister.asked == [active, "old"]
+    assert [one.name for one in beside((), Wanted("far:1", "old")).devices] == ["RPC0"]

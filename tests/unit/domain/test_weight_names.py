@@ -9,6 +9,7 @@ from blazar.domain.weight_names import (
     models_among,
     projector_rank,
     quant_of,
+    same_model,
     shard_name,
     shard_of,
 )
@@ -89,3 +90,18 @@ def test_the_models_of_a_repository() -> None:
         Model("Q8_0", ("m-Q8_0-00001-of-00002.gguf", "m-Q8_0-00002-of-00002.gguf")),
         Model("BF16", ("BF16/m-00001-of-00003.gguf", "BF16/m-00003-of-00003.gguf"), 1),
     ]
+
+
+@pytest.mark.parametrize(
+    ("projector", "model", "same"),
+    [
+        ("mmproj-F16.gguf", "gemma-3-4b-it-Q4_K_M.gguf", None),
+        ("mmproj-model-f16.gguf", "gemma-3-4b-it-Q4_K_M.gguf", None),
+        ("mmproj-gemma-3-4b-it-f16.gguf", "gemma-3-4b-it-Q4_K_M.gguf", True),
+        ("gemma-3-4b-it.mmproj-Q8_0.gguf", "gemma-3-4b-it-UD-Q4_K_XL-00001-of-00002.gguf", True),
+        ("mmproj-Qwen2.5-VL-7B-Instruct-BF16.gguf", "gemma-3-4b-it-Q4_K_M.gguf", False),
+    ],
+)
+def test_an_encoder_may_be_named_for_its_model(projector: str, model: str, same: bool | None) -> None:
+    """What publishers add to both names does not count; a name that says nothing is no answer."""
+    assert same_model(projector, model) is same

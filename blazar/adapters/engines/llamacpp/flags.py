@@ -80,6 +80,7 @@ LLAMACPP_FLAGS: tuple[Flag, ...] = (
     Flag("--poll-batch", "poll_batch", always),
     Flag("--numa", "numa"),
     # Accelerators and where tensors lie
+    Flag("--rpc", "rpc_servers"),  # before whatever names a device: workers' devices are known from here on
     Flag("--n-gpu-layers", "gpu_layers", always),  # None where there is no GPU; 0 keeps all in main memory
     Flag("--main-gpu", "main_gpu", unless(-1)),
     Flag("--split-mode", "split_mode"),
@@ -92,6 +93,10 @@ LLAMACPP_FLAGS: tuple[Flag, ...] = (
     Flag("--no-kv-offload", "no_kv_offload", switch),
     Flag("--no-host", "no_host", switch),
     Flag("--no-repack", "repack", only_off),
+    Flag("--no-mmproj-offload", "projector_offload", only_off),
+    Flag("--mmproj-device", "projector_device"),
+    Flag("--gpu-layers-draft", "draft_gpu_layers", always),
+    Flag("--device-draft", "draft_devices", joined),
     # Loading
     Flag("--load-mode", "load_mode", spelled({"direct-io": "dio"})),
     Flag("--lazy-mode", "lazy_mode", unless("auto")),

@@ -6,7 +6,7 @@ llama-kv-cache*.cpp, llama-memory-recurrent.cpp, llama-context.cpp, llama-adapte
 
 import re
 
-from blazar.application.ports.children import HOST, Buffer
+from blazar.application.ports.children import HOST, MAPPED, REPACKED, Buffer
 
 MIB = 2**20
 LONGEST_LINE = 4096
@@ -20,6 +20,8 @@ _NEW_CONTEXT = "constructing llama_context"
 _WHAT = {"model": "weights", "KV": "kv", "RS": "recurrent", "compute": "compute", "output": "output", "LoRA": "lora"}
 _STATE = "recurrent"
 """A DeepSeek V4 compressor's state is announced with a ratio in its name; it is state all the same."""
+_HOST_WEIGHTS = {"CPU_Mapped": MAPPED, "CPU_REPACK": REPACKED}
+"""Buffer types whose weights are told apart: with both, the file's pages of what was repacked are no longer read."""
 _VARIANT = re.compile(r"_(Mapped|Private|Split)$")
 """Kinds of buffer on one and the same device."""
 
@@ -67,4 +69,5 @@ class MemoryLines:
             # Announced anew whenever a context's graph is laid out again: the last one counts.
             self._replaced[self._context, f"{maker} {place}", device, what] = size
         else:
+            what = _HOST_WEIGHTS.get(place, what) if what == "weights" else what
             self._sums[device, what] = self._sums.get((device, what), 0) + size

@@ -31,19 +31,19 @@ class FitBody(Wire):
     """POST /api/fit. What is left out is as configured, and as this machine is."""
 
     model: Name | None = None
-    """A model of the catalog, an absolute path (callers on the daemon's machine only), `hf:owner/repo[:QUANT]` or `ollama:name[:tag]`."""
+    """A model of the catalog, an absolute path (callers on the daemon's machine only, through no proxy), `hf:owner/repo[:QUANT]` or `ollama:name[:tag]`."""
     target: Name | None = None
     """The same; `model` wins."""
     ctx: int | None = None
     """Window of one request in tokens."""
     slots: int | None = None
-    """Requests at the same time."""
+    """Requests at the same time, each with such a window."""
     kv: str | None = None
     """Cache type, or two for keys and values with a comma between them: "q8_0", "q8_0,q4_0"."""
     gpu: list[int | float] | None = None
-    """Sizes in GiB of empty cards to imagine; an empty list is a machine without."""
+    """Sizes in GiB of empty cards to imagine; an empty list is a machine without. Main memory stays as it is."""
     ram: int | float | None = None
-    """Main memory to imagine, in GiB."""
+    """Main memory to imagine, in GiB, all of it free. Cards stay as they are."""
 
 
 class ResetBody(Wire):
@@ -141,10 +141,15 @@ class FitQuant(Wire):
     size: int
     files: int
     outcome: str
+    """As the verdict's; also `unreadable`, `incomplete` (shards lack) and `not-read`, whose figures are 0."""
     sentence: str
     whole: bool
     """No layer stays in main memory (on a machine without accelerators: it fits)."""
     gpu_layers: int
+    """How many of `layers` lie on accelerators; the output counts as one."""
+    layers: int
+    slots: int
+    """Requests at a time, the same for all of them."""
     ctx: int
     ctx_up_to: int
     """The largest window with which it still fits; 0: none."""
@@ -157,13 +162,122 @@ class FitQuant(Wire):
     take: bool
 
 
+class FitDevice(Wire):
+    """An accelerator; bytes. A `total` of 0: it reports none and is not used. `shared`: its memory is the machine's."""
+
+    name: str
+    kind: str
+    total: int
+    free: int
+    label: str
+    shared: bool
+
+
 class FitMachine(Wire):
     """What it was judged for; bytes, 0 where unknown."""
 
     imagined: bool
+    imagined_parts: list[str]
+    """Which parts are not this machine's: `gpu`, `ram`."""
     ram_total: int
     ram_available: int
-    devices: list[dict[str, Any]]
+    devices: list[FitDevice]
+
+
+class FitCache(Wire):
+    """One cache that the engine makes; `k` and `v` are the bytes of its keys and values."""
+
+    name: str
+    cells: int
+    streams: int
+    layers: int
+    k: int
+    v: int
+
+
+class FitMemory(Wire):
+    """The load counted as if one device held it; bytes."""
+
+    weights: int
+    kv: int
+    recurrent: int
+    compute: int
+    projector: int
+    draft: int
+    lora: int
+    total: int
+    caches: list[FitCache]
+    upper_bound: bool
+    """The architecture is unknown: all figures are meant to be too high."""
+    refused: str | None
+
+
+class FitShare(Wire):
+    """What lies on one device (`host`: main memory); bytes."""
+
+    device: str
+    total: int
+    free: int
+    used: int
+    """All that the load takes there."""
+    weights: int
+    kv: int
+    recurrent: int
+    compute: int
+    projector: int
+    draft: int
+    lora: int
+    margin: int
+    """Kept free on purpose."""
+    mapped: int
+    """Weights among `weights` that the system may drop and read again."""
+    headroom: int
+    """What stays free beyond the margin; negative: so much is missing."""
+    floor: int
+    """The least that is charged for these weights on a card."""
+
+
+class FitChosen(Wire):
+    """The settings with nothing left open, by the configuration's names."""
+
+    ctx: int
+    """Tokens of one request."""
+    ctx_size: int
+    """Tokens of all requests together, as the engine is told."""
+    slots: int
+    kv_unified: bool
+    cache_type_k: str
+    cache_type_v: str
+    batch_size: int
+    ubatch_size: int
+    cpu_moe_n: int
+    cpu_ffn_n: int
+    tensor_split: list[float]
+    devices: list[str]
+    gpu_layers: int
+
+
+class FitVerdict(Wire):
+    """Whether it fits, where each byte lies, and what to turn if it does not."""
+
+    outcome: str
+    """`fits`, `fits-from-disk`, `fits-after-eviction`, `never` or `refused`."""
+    fits: bool
+    sentence: str
+    exact_bytes: int
+    """Needed: the counted sum."""
+    floor_bytes: int
+    admission_bytes: int
+    """Charged: needed and margins, on each card at least its floor."""
+    memory: FitMemory
+    devices: list[FitShare]
+    chosen: FitChosen
+    pins: list[str]
+    """Devices that the child is held to; empty: the engine chooses."""
+    evict: list[str]
+    """Idle models that would leave first."""
+    levers: list[str]
+    notes: list[str]
 
 
 class FitAnswer(Wire):
@@ -177,9 +291,8 @@ class FitAnswer(Wire):
     quant: str
     """Which of `quants` the verdict is about: the one asked for, else the one to take."""
     take: str | None
-    """The quantisation to take; null when none can be loaded."""
-    verdict: dict[str, Any]
-    """Outcome, sentence, sums, the part of every device, what was chosen, levers."""
+    """The quantisation to take, which was read itself; null when none can be loaded."""
+    verdict: FitVerdict
     quants: list[FitQuant]
     alternatives: list[FitQuant]
     """Smaller quantisations of a model that is here and does not fit wholly, by estimate; they have no files."""

@@ -28,6 +28,15 @@ def test_a_refusal_keeps_its_sentence_in_every_envelope(stub: StubDaemon, body: 
     assert refused.value.status == 404
 
 
+def test_a_refusal_keeps_the_field_that_it_is_about(stub: StubDaemon) -> None:
+    """Where the envelope names one; anything else there is none."""
+    for param, field in (("kv", "kv"), (None, None), (5, None)):
+        stub.answers["GET", "/api/ps"] = (400, {"error": {"message": "no", "param": param}})
+        with pytest.raises(DaemonRefused) as refused:
+            DaemonClient(stub.url).call("GET", "/api/ps")
+        assert refused.value.field == field
+
+
 def test_a_server_error_is_a_fault(stub: StubDaemon) -> None:
     """5xx is the daemon's doing, 4xx the caller's."""
     stub.answers["GET", "/api/ps"] = (502, {"error": "the engine stopped"})

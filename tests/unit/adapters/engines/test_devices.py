@@ -150,3 +150,27 @@ def test_a_real_build_for_the_processor(tmp_path):
     digests = dict(reversed(line.split()) for line in shared("engines/SHA256SUMS").read_text().splitlines())
     _, server = ArchiveBuilds(tmp_path, SystemProcesses()).unpack(str(archive), None, digests[archive.name])
     assert EngineDevices(HelpProbe()).list_devices(an_engine(server_path=server)) == ()
+
+
+def test_it_is_told_of_workers(tmp_path):
+    """Whose devices it then lists; where one of them is not there, it ends itself, and is asked without any."""
+    told = "  RPC0: 10.0.0.2:50052 (9 MiB, 8 MiB free)"
+    body = f"workers = sys.argv[sys.argv.index('--rpc') + 1] if '--rpc' in sys.argv else ''\nif workers == 'dead:1': sys.exit(134)\n{lists()}\nif workers: print({told!r})"
+    engine = build(tmp_path / "engine", body)
+    lister = EngineDevices(KnowsAll({module.FLAG, module.WORKERS}))
+    assert lister.list_devices(engine, "10.0.0.2:50052") == (ListedDevice("RPC0", "10.0.0.2:50052", 9 * MIB, 8 * MIB),)
+    assert lister.list_devices(engine) == ()
+    assert lister.list_devices(engine, "dead:1") == ()
+    assert EngineDevices(KnowsAll({module.FLAG})).list_devices(engine, "10.0.0.2:50052") == ()
+
+
+def test_a_worker_that_comes_later_is_seen(tmp_path):
+    """That it was not there is not remembered, as the list of a build without any device is."""
+    there = tmp_path / "there"
+    told = "  RPC0: far:1 (9 MiB, 8 MiB free)"
+    body = f"if '--rpc' in sys.argv and not os.path.exists({str(there)!r}): sys.exit(134)\n{lists()}\nif '--rpc' in sys.argv: print({told!r})"
+    engine = build(tmp_path / "engine", body)
+    lister = EngineDevices(KnowsAll({module.FLAG, module.WORKERS}))
+    assert lister.list_devices(engine, "far:1") == ()
+    there.touch()
+    assert [row.name for row in lister.list_devices(engine, "far:1") or ()] == ["RPC0"]

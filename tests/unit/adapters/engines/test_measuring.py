@@ -42,7 +42,7 @@ def test_what_the_engine_allocates_is_heard_in_its_log(files: RunFiles) -> None:
     say(files, CACHE[30:], ON_HOST)
     first, again = memory.now(), memory.now()
     assert first.devices == again.devices == (("CUDA0", 12 * MIB),)
-    assert Buffer("host", "weights", 3 * MIB) in again.buffers
+    assert Buffer("host", "mapped", 3 * MIB) in again.buffers
     assert again.total == again.resident + 12 * MIB
     assert 0 < again.mapped < again.resident
 

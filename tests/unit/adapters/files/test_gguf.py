@@ -123,6 +123,12 @@ def test_an_alignment_of_its_own_is_honoured() -> None:
     assert (header.alignment, header.data_start % 128, header.tensors[1].offset) == (128, 0, 256)
 
 
+def test_a_part_that_a_model_lacks_may_have_no_blocks() -> None:
+    """llama.cpp writes such counts for every model that it saves."""
+    header = _parse(tiny().having(llama__posnet__block_count=0))
+    assert header.metadata["llama.posnet.block_count"] == 0
+
+
 def test_the_header_is_read_once_until_the_file_changes(tmp_path: Path) -> None:
     """Cached by path, size and modification time."""
     path = str(tiny().save(tmp_path / "m.gguf"))

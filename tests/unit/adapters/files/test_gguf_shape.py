@@ -1,11 +1,13 @@
 """From headers to what is counted: here and far away, single and in shards."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from blazar.adapters.files import gguf_shape as module
 from blazar.adapters.files.gguf_shape import REMOTE_CHUNK
 from blazar.adapters.files.modeldir import DiskWeightFiles
 from blazar.application.ports.remote import RemoteFile
@@ -89,6 +91,40 @@ def test_a_projector_beside_a_model_is_found(weights: DiskWeightFiles, tmp_path:
     assert weights.projector((str(owned),)) is None
 
 
+def test_an_encoder_counts_for_the_model_it_belongs_to(weights: DiskWeightFiles, tmp_path: Path) -> None:
+    """By the width of its rows, whatever it is called; where the file does not tell, by its name."""
+    path = str(tiny().save(tmp_path / "small-Q4_0.gguf"))  # 64 wide
+
+    def encoder(name: str, width: int, said: int = 0) -> int:
+        rows = [Row("v.patch_embd.weight", (14, 14, 3, 64 + width), 1), Row("mm.2.bias", (width,), 0)]
+        keys: list[Any] = [("general.architecture", "clip"), ("clip.has_vision_encoder", True)]
+        Gguf([*keys, ("clip.vision.projection_dim", said)], rows if width else rows[:1]).save(tmp_path / name)
+        return 14 * 14 * 3 * (64 + width) * 2 + 4 * width
+
+    encoder("mmproj-F16.gguf", 128, 128)
+    assert weights.projector((path,)) is None
+    size = encoder("mmproj-Q8_0.gguf", 64, 768)  # of the LLaVA kind: what it says is another width
+    found = weights.projector((path,))
+    assert found is not None
+    assert (found.weights_bytes, found.widths) == (size, (64,))
+    (tmp_path / "mmproj-Q8_0.gguf").unlink()
+    encoder("mmproj-other-F16.gguf", 0)
+    assert weights.projector((path,)) is None
+    size = encoder("mmproj-small-F32.gguf", 0)
+    found = weights.projector((path,))
+    assert found is not None
+    assert (found.weights_bytes, found.widths) == (size, ())
+
+
+def test_a_file_elsewhere_is_not_downloaded(weights: DiskWeightFiles) -> None:
+    """What is cut short lies there so; a download of ours is not to blame."""
+    data = tiny().build()
+    for size in (len(data) - 1, len(data) - 3000):
+        with pytest.raises(BadModelFile, match="lies there cut short") as refused:
+            weights.shape_elsewhere([elsewhere(data, size=size)])
+        assert "download" not in str(refused.value)
+
+
 def test_only_the_header_is_read_of_a_file_elsewhere(weights: DiskWeightFiles) -> None:
     """Of a 40 GB file no more than its header, a piece beyond it at most."""
     rows = [Row("token_embd.weight", (64, 3), 1), Row("blk.0.attn_q.weight", (64, 8), 1, size=0)]
@@ -133,3 +169,44 @@ def test_the_projector_may_be_no_projector(weights: DiskWeightFiles, tmp_path: P
     (tmp_path / "mmproj.gguf").write_bytes(b"garbage")
     with pytest.raises(BadModelFile, match=r"mmproj\.gguf"):
         weights.projector((str(path),))
+
+
+def test_a_projector_that_is_none_hides_no_other(weights: DiskWeightFiles, tmp_path: Path) -> None:
+    """Junk, and a pipe that would be waited for, beside one that belongs to the model."""
+    path = str(tiny().save(tmp_path / "m.gguf"))
+    (tmp_path / "mmproj-m-f16.gguf").write_bytes(b"garbage")
+    os.mkfifo(tmp_path / "mmproj-m-bf16.gguf")
+    with pytest.raises(BadModelFile, match=r"mmproj-m-f16\.gguf"):
+        weights.projector((path,))
+    keys: list[Any] = [("general.architecture", "clip"), ("clip.has_vision_encoder", True)]
+    rows = [Row("v.patch_embd.weight", (14, 14, 3, 128), 1), Row("mm.2.bias", (64,), 0)]
+    Gguf(keys, rows).save(tmp_path / "mmproj-m-F32.gguf")
+    found = weights.projector((path,))
+    assert found is not None
+    assert found.widths == (64,)
+
+
+def test_the_first_shard_elsewhere_is_judged_first(weights: DiskWeightFiles) -> None:
+    """No second one is asked for where it is no model's."""
+    asked: list[str] = []
+
+    def sources() -> Iterator[MemorySource]:
+        for name in ("a", "b"):
+            asked.append(name)
+            yield elsewhere(Gguf([("general.type", "imatrix"), ("general.architecture", "llama")]).build(), name)
+
+    with pytest.raises(BadModelFile, match="importance matrix"):
+        weights.shape_elsewhere(sources())
+    assert asked == ["a"]
+
+
+@pytest.mark.parametrize(("bound", "value"), [("MOST_REMOTE", 700), ("MOST_REMOTE_ROWS", 3)])
+def test_headers_elsewhere_are_bounded_together(
+    weights: DiskWeightFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, value: int
+) -> None:
+    """A set of many files may claim a large header in each."""
+    fronts = [path.read_bytes() for path in save_shards(tmp_path, "big", 4)]
+    weights.shape_elsewhere(elsewhere(front) for front in fronts)
+    monkeypatch.setattr(module, bound, value)
+    with pytest.raises(BadModelFile, match="the headers of its files are larger than"):
+        weights.shape_elsewhere(elsewhere(front) for front in fronts)

@@ -55,3 +55,13 @@ def test_a_folder_must_hold_exactly_one_model(tmp_path: Path) -> None:
         files_of(tmp_path / "none")
     with pytest.raises(Malformed, match=r"more than one model: name one of a\.gguf, b\.gguf"):
         files_of(tmp_path / "two")
+
+
+def test_safetensors_are_told_what_to_do(tmp_path: Path) -> None:
+    """A folder of them, or one file; beside a GGUF file they are in nobody's way."""
+    _touch(tmp_path, "model-00001-of-00002.safetensors", "config.json")
+    for path in (tmp_path, tmp_path / "model-00001-of-00002.safetensors"):
+        with pytest.raises(Malformed, match=r"llama\.cpp cannot load: convert them"):
+            files_of(path)
+    _touch(tmp_path, "m.gguf")
+    assert files_of(tmp_path) == (tmp_path / "m.gguf",)

@@ -81,6 +81,19 @@ def test_a_probe_that_fails_is_a_finding(tmp_path):
     assert census(tmp_path, ram=worse).ram() == Ram(0, 0)
 
 
+def test_a_group_that_cannot_be_read_leaves_the_machine(tmp_path, monkeypatch):
+    """Half the truth about memory is better than none, which would refuse no load; and it is told of."""
+
+    def broken(ram, root):
+        raise OSError("input/output error")
+
+    monkeypatch.setattr("blazar.adapters.hardware.census.limited", broken)
+    machine = census(tmp_path).read()
+    assert (machine.ram_total, machine.ram_available) == (8 * GIB, 5 * GIB)
+    assert machine.troubles == (Trouble("memory", "OSError('input/output error')"),)
+    assert census(tmp_path).ram() == Ram(8 * GIB, 5 * GIB)
+
+
 def test_a_probe_that_hangs_is_a_finding(tmp_path):
     """The others answer."""
     go_on, probes = Event(), Probes(0.05)

@@ -55,10 +55,32 @@ def test_without_proc_there_are_no_groups(tmp_path):
     assert list(folders(tmp_path, "memory")) == []
 
 
-@pytest.mark.parametrize(("text", "value"), [("7\n", 7), ("max\n", None), ("-1\n", -1), ("", None), ("x", None)])
+def test_a_group_that_cannot_be_looked_at_is_skipped(tmp_path):
+    """A name longer than the system takes, or not in UTF-8: those around it still count."""
+    root = machine(tmp_path, "0::/a/" + "x" * 5000 + "\n", "a")
+    assert found(root, "memory") == ["a", "."]
+    (root / "proc/self/cgroup").write_bytes(b"0::/a/\xff\n")
+    assert found(root, "memory") == ["a", "."]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("7\n", 7),
+        ("max\n", None),
+        ("-1\n", -1),
+        ("", None),
+        ("x", None),
+        ("--5", None),
+        ("²", None),
+        ("9" * 5000, None),
+        ("4096\n4096", None),
+        ("\udcff", None),
+    ],
+)
 def test_one_number_a_file(tmp_path, text, value):
     """`max` and anything that is no number is no limit; nor is a missing file."""
     file = tmp_path / "memory.max"
-    file.write_text(text)
+    file.write_bytes(text.encode(errors="surrogateescape"))
     assert number(file) == value
     assert number(tmp_path / "missing") is None

@@ -70,10 +70,40 @@ def test_a_container_that_sees_its_group_as_the_top(tmp_path):
     assert limited(MACHINE, write(tmp_path, tree)) == Ram(GIB, GIB)
 
 
-def test_a_full_group_has_nothing_left(tmp_path):
-    """Use above the limit is no negative memory."""
-    tree = {**V2, "sys/fs/cgroup/user.slice/app.scope/memory.current": f"{20 * GIB}\n"}
-    assert limited(MACHINE, write(tmp_path, tree)).available == 0
+@pytest.mark.parametrize(
+    ("own", "left"),
+    [
+        ({"memory.current": f"{10 * GIB}\n"}, Ram(8 * GIB, 1)),
+        ({"memory.current": f"{20 * GIB}\n"}, Ram(8 * GIB, 1)),
+        ({"memory.high": f"{2 * GIB}\n"}, Ram(2 * GIB, 1)),
+        ({"memory.max": "0\n"}, Ram(1, 1)),
+        ({"memory.max": "max\n", "memory.high": "0\n"}, Ram(1, 1)),
+    ],
+)
+def test_a_full_group_has_nothing_left_and_is_not_unknown(tmp_path, own, left):
+    """Neither negative nor 0, which everywhere means that nobody knows and refuses no load: 1 byte."""
+    tree = V2 | {f"sys/fs/cgroup/user.slice/app.scope/{name}": text for name, text in own.items()}
+    assert limited(MACHINE, write(tmp_path, tree)) == left
+
+
+def test_a_limit_is_known_where_the_machine_is_not(tmp_path):
+    """The machine's own figures missing, the group's still bound what is loaded."""
+    assert limited(Ram(0, 0), write(tmp_path, V2)) == Ram(8 * GIB, 4 * GIB)
+
+
+@pytest.mark.parametrize("odd", ["--5", "-", "²", "٣", "9" * 5000, "-1", "", "40 96", "1e9", "\0"])
+@pytest.mark.parametrize("name", ["memory.max", "memory.high", "memory.current", "memory.stat"])
+def test_a_figure_that_is_none_leaves_the_others(tmp_path, name, odd):
+    """Whatever one file says: the group above and the machine hold, and what is known here holds too."""
+    text = f"inactive_file {odd}\n" if name == "memory.stat" else odd
+    tree = V2 | {
+        "sys/fs/cgroup/user.slice/memory.max": f"{16 * GIB}\n",
+        "sys/fs/cgroup/user.slice/memory.current": f"{GIB}\n",
+        f"sys/fs/cgroup/user.slice/app.scope/{name}": text,
+    }
+    known = {"memory.max": Ram(16 * GIB, 15 * GIB), "memory.current": Ram(8 * GIB, 8 * GIB)}
+    known |= {"memory.high": Ram(8 * GIB, 4 * GIB), "memory.stat": Ram(8 * GIB, 2 * GIB)}
+    assert limited(MACHINE, write(tmp_path, tree)) == known[name]
 
 
 def test_a_busy_machine_bounds_the_group(tmp_path):

@@ -44,6 +44,23 @@ def test_whatever_a_probe_throws_is_a_finding(error, why):
     assert asked(Probes(), raising(error)) == ("otherwise", [Trouble("nvml", why)])
 
 
+def speechless(trouble, kind=Exception):
+    """An error of this kind whose text throws."""
+
+    def text(self):
+        raise trouble
+
+    return type("Speechless", (kind,), {"__str__": text, "__repr__": text})()
+
+
+@pytest.mark.parametrize("kind", [Exception, ProbeFailed, BaseException])
+@pytest.mark.parametrize("trouble", [ValueError("no text"), SystemExit(3), MemoryError()])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_an_error_that_cannot_say_itself_is_one_by_its_name(kind, trouble):
+    """A driver's binding may throw what throws again when it is written down."""
+    assert asked(Probes(), raising(speechless(trouble, kind))) == ("otherwise", [Trouble("nvml", "Speechless")])
+
+
 def test_what_is_not_installed_is_no_trouble():
     """Most machines have no NVIDIA driver."""
     assert asked(Probes(), raising(NotHere("no library"))) == ("otherwise", [])

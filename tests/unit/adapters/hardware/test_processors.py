@@ -58,6 +58,9 @@ def test_without_topology_every_cpu_is_a_core(tmp_path):
         ({"a/b/cpu.max": "max 100000\n", "a/cpu.max": "300000 100000\n"}, 3),
         ({"a/cpu.max": "nonsense\n"}, 8),
         ({"a/cpu.max": "5 0\n"}, 8),
+        ({"a/cpu.max": "² 100000\n"}, 8),
+        ({"a/cpu.max": "-100000 100000\n"}, 8),
+        ({"a/cpu.max": "9" * 5000 + " 100000\n"}, 8),
     ],
 )
 def test_a_quota_of_version_2(tmp_path, files, cores):

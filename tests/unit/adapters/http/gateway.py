@@ -17,6 +17,7 @@ from blazar.adapters.http.ollama.library import Library, library_blueprint
 from blazar.adapters.http.openai.models import models_blueprint
 from blazar.adapters.http.routes import ROUTES
 from blazar.application.models.show_model import Shown
+from blazar.application.ops.caller import Caller
 from blazar.application.supervise.charges import Tenant
 from blazar.application.supervise.views import InstanceView, Supervising
 from blazar.domain import names
@@ -166,7 +167,7 @@ class Parts:
     def explain(self, model: str, _: Sequence[object] = ()) -> dict[str, Any]:
         return {"model": self.get(model).name, "argv": ["llama-server"]}
 
-    def fit(self, body: Mapping[str, Any], tenants: Sequence[Tenant]) -> dict[str, Any]:
+    def fit(self, body: Mapping[str, Any], tenants: Sequence[Tenant], _: Caller) -> dict[str, Any]:
         self.fitted.append(dict(body))
         return {"model": self.get(body.get("model") or body["target"]).name, "take": None}
 

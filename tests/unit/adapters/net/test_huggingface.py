@@ -93,11 +93,13 @@ def test_pages_are_followed_on_the_same_server(hub: HuggingFace, registry: Regis
         return Answer(hub_rows((f"m-Q{len(pages) % 8}_0.gguf", 1)), headers=(("link", link),))
 
     registry.given[TREE] = page
-    hub.listing(REF)
+    listing = hub.listing(REF)
     assert len(pages) == MOST_PAGES
+    (note,) = listing.notes
+    assert f"lists more than {2 * MOST_PAGES} files" in note
     assert pages[1].path.endswith("cursor=1")
     registry.given[TREE] = Answer(hub_rows(*FILES), headers=(("link", f'<{network.url}/x>; rel="next"'),))
-    hub.listing(REF)
+    assert hub.listing(REF).notes == ()
     assert network.asked == []
 
 

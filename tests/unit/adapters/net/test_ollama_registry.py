@@ -55,8 +55,10 @@ def test_tags_of_the_same_size_are_listed(ollama: OllamaRegistry, registry: Regi
 def test_tags_are_bounded(ollama: OllamaRegistry, registry: Registry) -> None:
     """A manifest each."""
     registry.given[f"{ROOT}/tags/list"] = Answer({"tags": [f"8b-{number}" for number in range(500)]})
-    ollama.listing(REF)
+    (note,) = ollama.listing(REF).notes
     assert len(registry.asked) == 2 + MOST_TAGS
+    assert note.startswith("not looked at: 8b-32, 8b-33")
+    assert note.endswith(f"8b-51 and {500 - MOST_TAGS - 20} more; name one to see it")
 
 
 @pytest.mark.parametrize(("runner", "size"), [("llamacpp", 7_000), ("mlx", 6_000)])

@@ -142,3 +142,11 @@ def test_more_than_asked_for_is_not_kept(web: Web, registry: Registry) -> None:
     with RangedFile(web, registry.url + "/f", "f", 200) as file:
         assert file.read(300) == bytes(200)
         assert file.fetched == 200
+
+
+def test_closing_frees_what_was_held(web: Web, registry: Registry) -> None:
+    """A set's headers are read one after the other."""
+    with file_of(web, registry, Blob(b"x" * 2048)) as file:
+        file.read(10)
+        assert file.fetched == 2048
+    assert file.fetched == 0

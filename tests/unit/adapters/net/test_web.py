@@ -1,13 +1,14 @@
 """Asking a registry: what is followed, what is refused, and in which words."""
 
+import threading
 from collections.abc import Iterator
 
 import pytest
 
 from blazar.adapters.net import web as module
-from blazar.adapters.net.web import Web
-from blazar.domain.errors import BlazarError, Busy, Forbidden, NotFound, RegistryTrouble
-from tests.support.registry import Answer, Registry
+from blazar.adapters.net.web import Web, checked_base
+from blazar.domain.errors import BlazarError, Busy, Forbidden, NotFound, RegistryGarbled, RegistryTrouble
+from tests.support.registry import Answer, Drip, Registry
 
 
 @pytest.fixture
@@ -85,11 +86,11 @@ def test_a_redirect_leads_nowhere_inside(base: str, url: str, to: str) -> None:
         (Answer(status=429, headers=(("retry-after", "Mon"),)), Busy, "try again in 60 s"),
         (Answer(status=500), RegistryTrouble, "status 500"),
         (Answer(status=204), RegistryTrouble, "status 204"),
-        (Answer(b"<html>"), RegistryTrouble, "no JSON"),
-        (Answer(b"[" * 100_000), RegistryTrouble, "no JSON"),
-        (Answer(b"{}", headers=(("content-encoding", "gzip"),)), RegistryTrouble, "compressed"),
+        (Answer(b"<html>"), RegistryGarbled, "no JSON"),
+        (Answer(b"[" * 100_000), RegistryGarbled, "no JSON"),
+        (Answer(b"{}", headers=(("content-encoding", "gzip"),)), RegistryGarbled, "compressed"),
         (Answer(status=302, headers=(("location", "http://a.example:99999999/"),)), RegistryTrouble, "not followed"),
-        (Answer(status=302, headers=(("location", "http://a.example:x/"),)), RegistryTrouble, "cannot be used"),
+        (Answer(status=302, headers=(("location", "http://a.example:x/"),)), RegistryGarbled, "cannot be used"),
     ],
 )
 def test_refusals_are_sentences(
@@ -118,20 +119,45 @@ def test_a_proxy_that_cannot_be_used_is_said(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_nothing_answers() -> None:
-    """Offline is said with the host's name."""
+    """Offline is said with the host's name and its port."""
     server = Registry()
     server.close()
     web = Web(server.url)
     refused = refusal(web)
     assert isinstance(refused, RegistryTrouble)
-    assert "127.0.0.1 cannot be reached" in str(refused)
+    assert f"127.0.0.1:{server.server.server_port} cannot be reached" in str(refused)
+    web.close()
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["nonsense", "hub.example", "ftp://hub.example", "https://", "https://a:99999", "http://[::1", "http://a\x01b"],
+)
+def test_an_address_must_be_one(value: str) -> None:
+    """The variable is named, since it is there that it must be set right; nothing is asked."""
+    with pytest.raises(RegistryTrouble, match=r"HF_ENDPOINT is '.*', which is no address"):
+        checked_base("HF_ENDPOINT", value)
+    assert checked_base("HF_ENDPOINT", "http://[::1]:8080/hub") == "http://[::1]:8080/hub"
+
+
+@pytest.mark.parametrize(
+    ("base", "shown"),
+    [
+        ("https://hub.example", "hub.example"),
+        ("http://me:secret@hub.example:8080/x", "hub.example:8080"),
+        ("http://[::1]:80", "[::1]:80"),
+        ("http://hub.example:99999", "http://hub.example:99999"),
+    ],
+)
+def test_sentences_name_the_port(base: str, shown: str) -> None:
+    """And no secret of the address."""
+    web = Web(base)
+    assert web.host == shown
     web.close()
 
 
 def test_silence_is_not_waited_for(registry: Registry) -> None:
     """A server that accepts and says nothing costs the time of one reading."""
-    import threading
-
     held = threading.Event()
 
     def hold(_: object) -> Answer:
@@ -145,12 +171,42 @@ def test_silence_is_not_waited_for(registry: Registry) -> None:
     web.close()
 
 
-def test_a_trickle_ends(registry: Registry) -> None:
-    """However steadily it drips: the whole answer has its time."""
-    registry.given["/x"] = Answer({"a": 1})
-    ticks = iter((0.0, module.WHOLE_SECS + 1))
-    web = Web(registry.url, now=lambda: next(ticks))
-    assert "sent nothing for 120 s" in str(refusal(web))
+@pytest.mark.parametrize("head", [False, True])
+def test_a_trickle_ends(registry: Registry, head: bool) -> None:
+    """However steadily it drips: the whole errand has its time, and nothing is asked after that."""
+    registry.given["/x"] = Drip(head)
+    web = Web(registry.url, whole_secs=0.05)
+    for path in ("/x", "/other"):
+        assert "did not get done within 0.05 s" in str(refusal(web, path))
+    assert registry.paths() == ["/x"]
+    web.close()
+
+
+@pytest.mark.parametrize("head", [False, True])
+def test_a_reader_is_stopped_from_another_thread(registry: Registry, head: bool) -> None:
+    """It waits in a socket; the reason that was given is what it raises, also for what comes after."""
+    registry.given["/x"] = Drip(head)
+    web = Web(registry.url)
+    why = Busy("the daemon stops")
+    threading.Timer(0.05, web.stop, [why]).start()
+    for _ in range(2):
+        assert refusal(web) is why
+    web.close()
+
+
+@pytest.mark.parametrize("token", ["h\xe9", "a b", "x\ny", "\x7f"])
+def test_a_token_must_be_one(token: str) -> None:
+    """It cannot be sent; the variable is named and the token is not said."""
+    with pytest.raises(RegistryTrouble, match=r"^HF_TOKEN holds characters that no token has: copy it anew$"):
+        Web("https://hub.example", token, variable="HF_TOKEN")
+
+
+def test_a_token_from_a_file_may_end_its_line(registry: Registry) -> None:
+    """What stands around it is none of it."""
+    registry.given["/x"] = Answer({})
+    web = Web(registry.url, " hf_x\n")
+    web.json(registry.url + "/x", "it")
+    assert registry.asked[0].headers["authorization"] == "Bearer hf_x"
     web.close()
 
 

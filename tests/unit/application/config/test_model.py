@@ -104,3 +104,9 @@ def test_a_configuration_cannot_be_changed():
     """It is shared by everything that runs; a change is a new one."""
     with pytest.raises(ValidationError):
         Config().port = 1
+
+
+def test_a_model_without_workers_of_its_own_has_everybody_s():
+    """Its list replaces theirs; an empty one inherits it."""
+    both = 'rpc_servers = "a:1"\n[model_overrides.m]\nrpc_servers = '
+    assert [settings(both + own)["rpc_servers"] for own in ('"b:2,c:3"', '""')] == ["b:2,c:3", "a:1"]

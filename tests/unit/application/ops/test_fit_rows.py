@@ -1,18 +1,22 @@
 """Rows of a fit answer: one machine, one configuration, several shapes."""
 
+from dataclasses import replace
 from typing import Any
 
 from blazar.application.config.model import Config
-from blazar.application.ops.fit_rows import Judge, Weighed
+from blazar.application.ops.fit_rows import Judge, Unjudged, Weighed
+from blazar.application.supervise.preparation import prepare
+from blazar.domain import teaching
 from blazar.domain.fit.machine import imagined
 from blazar.domain.fit.shape import Projector
-from tests.fakes.weights import some_shape
+from tests.fakes.weights import MemoryWeightFiles, some_shape
 
 GIB = 2**30
 
 
 def judge(**settings: Any) -> Judge:
-    return Judge("hf:me/m", imagined((8,), 32), Config().settings_for("") | settings)
+    prepared = prepare(Config().settings_for("") | settings, MemoryWeightFiles({}), ())
+    return Judge("hf:me/m", imagined((8,), 32), prepared)
 
 
 def weighed(quant: str, gib: float, **more: Any) -> Weighed:
@@ -41,6 +45,15 @@ def test_the_projector_is_part_of_the_plan() -> None:
     plain = judge(ctx=1024).row(weighed("Q4_K_M", 6))
     seeing = judge(ctx=1024).row(weighed("Q4_K_M", 6, projector=Projector("clip", GIB, GIB // 2)))
     assert (plain.candidate.whole, seeing.candidate.whole) == (True, False)
+    assert teaching.fit_note("projector-with") in seeing.candidate.verdict.notes
+
+
+def test_a_projector_that_nothing_attaches_is_not_counted_for_a_served_model() -> None:
+    """As its spawn would leave it out; a note says what would attach it."""
+    served = replace(judge(ctx=1024), attached=True)
+    verdict = served.row(weighed("Q4_K_M", 6, projector=Projector("clip", GIB, 0))).candidate.verdict
+    assert verdict.memory.projector_bytes == 0
+    assert teaching.fit_note("projector-apart") in verdict.notes
 
 
 def test_the_answer_marks_what_to_take() -> None:
@@ -57,3 +70,48 @@ def test_the_answer_marks_what_to_take() -> None:
     assert [row["estimated"] for row in answer["quants"]] == [True, False, False]
     assert answer["verdict"]["exact_bytes"] == answer["quants"][0]["exact_bytes"]
     assert answer["machine"]["ram_total"] == 32 * GIB
+
+
+def test_only_what_does_better_is_recommended() -> None:
+    """Another quantisation of the same verdict, or one that needs more, is smaller for nothing; then that is said."""
+    tight = judge(ctx=1024)
+    found = tight.alone("file", "m", weighed("F16", 14))
+    (arrow,) = [row for row in found["alternatives"] if row["take"]]
+    assert (arrow["whole"], found["quants"][0]["whole"], found["notes"]) == (True, False, [])
+    hopeless = replace(tight, machine=imagined((), 64)).alone("file", "m", weighed("F16", 200))
+    assert hopeless["alternatives"]
+    best = [row["quant"] for row in hopeless["alternatives"] if row["take"]]
+    said = teaching.fit_none_better() in hopeless["notes"]
+    assert said is not bool(best)
+    small = replace(tight, machine=imagined((), 1)).alone("file", "m", weighed("F16", 200))
+    assert [row for row in small["alternatives"] if row["take"]] == []
+    assert small["notes"] == [teaching.fit_none_better()]
+
+
+def test_a_refusal_of_settings_has_no_alternatives() -> None:
+    """The engine would refuse them with every quantisation."""
+    found = judge(ctx=1).alone("file", "m", weighed("F16", 4))
+    assert (found["verdict"]["outcome"], found["alternatives"], found["notes"]) == ("refused", [], [])
+
+
+def test_alternatives_are_for_as_many_requests_as_the_model_itself() -> None:
+    """What is compared differs in the quantisation only."""
+    found = judge(ctx=1024).alone("file", "m", weighed("F16", 14))
+    assert {row["slots"] for row in (*found["quants"], *found["alternatives"])} == {1}
+
+
+def test_a_negligible_encoder_is_not_talked_about() -> None:
+    """Less than a hundredth of the model; it counts all the same."""
+    for size, words in ((GIB // 100, 0), (GIB, 1)):
+        verdict = (
+            judge(ctx=1024).row(weighed("Q4_K_M", 5, projector=Projector("clip", size, 0, True))).candidate.verdict
+        )
+        assert any("projector" in note for note in verdict.notes) == bool(words)
+        assert verdict.memory.projector_bytes == size
+
+
+def test_a_row_that_is_not_judged_has_the_fields_of_one_that_is() -> None:
+    """Readers of JSON need no second form."""
+    row = judge(ctx=1024).row(weighed("Q4_K_M", 4)).json(None)
+    other = Unjudged("Q5_K_M", 5, 1, "unreadable", "why").json()
+    assert {name: type(value) for name, value in row.items()} == {name: type(value) for name, value in other.items()}

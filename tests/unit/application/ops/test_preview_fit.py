@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 
 from blazar.application.config.model import Config
-from blazar.application.ops.preview_fit import PreviewFit, Question, question_of
+from blazar.application.ops.caller import Caller
+from blazar.application.ops.preview_fit import MOST_CARDS, PreviewFit, Question, Wanted, _machine, question_of
+from blazar.application.ports.children import Measured
 from blazar.application.ports.remote import Offer
 from blazar.application.supervise.charges import Tenant
-from blazar.domain.errors import BlazarError, Malformed, ModelNotFound, NotFound
+from blazar.domain import teaching
+from blazar.domain.errors import BlazarError, Busy, Malformed, ModelNotFound, NotFound
 from blazar.domain.fit.machine import Machine, Running, imagined
 from blazar.domain.fit.shape import Projector
 from blazar.domain.records import Model
@@ -28,7 +31,7 @@ class World:
 
     def __init__(self, machine: Machine | None = None, offers: Sequence[Offer] = QUANTS, **settings: Any) -> None:
         self.here = machine or imagined((8,), 32)
-        self.rows = {"tiny": model("tiny", sizes=(GIB,))}
+        self.rows = {"tiny": model("tiny", sizes=(GIB,), ctx_train=4096)}
         self.weights = MemoryWeightFiles(
             {"/models/tiny.gguf": some_facts("/models/tiny.gguf"), "/else/x.gguf": some_facts("/else/x.gguf")}
         )
@@ -37,8 +40,9 @@ class World:
             self.weights.shapes[one.files[0].name] = some_shape(blocks=32, width=4096, weights=one.size)
         self.registry = MemoryRegistry({"me/m": tuple(offers), "library/m": tuple(offers)})
         self.registries: list[str] = []
+        self.wanted = Wanted()
         self.settings = Config().settings_for("") | settings
-        self.preview = PreviewFit(self.find, self.weights, self.open, lambda _: self.here, self.configured)
+        self.preview = PreviewFit(self.find, self.weights, self.open, self.look, self.configured)
 
     def find(self, name: str) -> Model:
         if name not in self.rows:
@@ -48,6 +52,10 @@ class World:
     def open(self, name: str) -> MemoryRegistry:
         self.registries.append(name)
         return self.registry
+
+    def look(self, _tenants: Sequence[Tenant], wanted: Wanted) -> Machine:
+        self.wanted = wanted
+        return self.here.without(wanted.gone)
 
     def configured(self, name: str) -> Mapping[str, Any]:
         return self.settings
@@ -83,8 +91,9 @@ def test_an_absolute_path_is_a_file() -> None:
     [
         ("hf:me/m", "hf", "hf:me/m"),
         ("me/m", "hf", "hf:me/m"),
-        ("ollama:m", "ollama", "ollama:library/m"),
-        ("m:latest", "ollama", "ollama:library/m"),
+        ("hf:me/m:q4_k_m", "hf", "hf:me/m:q4_k_m"),
+        ("ollama:m", "ollama", "ollama:library/m:latest"),
+        ("m:latest", "ollama", "ollama:library/m:latest"),
     ],
 )
 def test_a_registry_is_asked_when_it_is_named(target: str, registry: str, named: str) -> None:
@@ -139,7 +148,8 @@ def test_the_quantisation_that_is_named_is_shown() -> None:
     found = world.ask("hf:me/m:q2_k", ctx=2048)
     assert (found["quant"], found["take"]) == ("Q2_K", "Q8_0")
     assert found["verdict"]["memory"]["weights"] == 3 * GIB
-    assert world.registry.opened == ["m-Q2_K.gguf"]
+    assert world.registry.opened == ["m-Q2_K.gguf", "m-Q8_0.gguf"]
+    assert [row["quant"] for row in found["quants"] if row["estimated"]] == ["Q4_K_M"]
 
 
 def test_nothing_fits() -> None:
@@ -193,14 +203,24 @@ def test_a_model_that_is_here_and_too_large_has_alternatives() -> None:
 
 
 def test_an_imagined_machine_replaces_what_is_said_of_it() -> None:
-    """Cards alone keep this machine's memory, memory alone its cards; an empty list is a machine without."""
-    here = Machine(64 * GIB, 10 * GIB, imagined((8,), 1).devices, (Running("x", True, False, GIB),))
+    """Cards alone keep this machine's memory and who uses it, memory alone its cards; an empty list is a machine without."""
+    card = imagined((8,), 1).devices[0]._replace(free=3 * GIB)
+    here = Machine(64 * GIB, 10 * GIB, (card,), (Running("x", True, False, GIB, (("CUDA0", 4 * GIB),)),))
     world = World(here)
     cards = world.ask("tiny", gpu=(24.0, 24.0))["machine"]
     assert [device["total"] for device in cards["devices"]] == [24 * GIB] * 2
-    assert (cards["ram_total"], cards["ram_available"], cards["imagined"]) == (64 * GIB, 64 * GIB, True)
+    assert (cards["ram_total"], cards["ram_available"], cards["imagined"]) == (64 * GIB, 10 * GIB, True)
+    assert cards["imagined_parts"] == ["gpu"]
+    left = _machine(Question("tiny", gpu=(24.0,)), lambda: here)
+    assert left.running == (Running("x", True, False, GIB),)
     memory = world.ask("tiny", ram=16.0)["machine"]
-    assert ([device["total"] for device in memory["devices"]], memory["ram_total"]) == ([8 * GIB], 16 * GIB)
+    assert (memory["ram_total"], memory["ram_available"]) == (16 * GIB, 16 * GIB)
+    assert [(device["total"], device["free"]) for device in memory["devices"]] == [(8 * GIB, 3 * GIB)]
+    assert memory["imagined_parts"] == ["ram"]
+    left = _machine(Question("tiny", ram=16.0), lambda: here)
+    assert left.running == (Running("x", True, False, 0, (("CUDA0", 4 * GIB),)),)
+    whole = world.ask("tiny", gpu=(4.0,), ram=16.0)["machine"]
+    assert (whole["imagined_parts"], whole["ram_available"]) == (["gpu", "ram"], 16 * GIB)
     assert world.ask("tiny", gpu=())["machine"]["devices"] == []
     assert world.ask("tiny")["machine"]["imagined"] is False
 
@@ -258,10 +278,11 @@ def test_a_model_that_runs_has_its_own_memory() -> None:
         ({"kv": ","}, "kv"),
         ({"kv": "x" * 10_000}, "kv"),
         ({"gpu": (-1.0,)}, "gpu"),
+        ({"gpu": (24.0, 0.0)}, "gpu"),
         ({"gpu": (float("inf"),)}, "gpu"),
         ({"gpu": (float("nan"),)}, "gpu"),
         ({"gpu": (1e9,)}, "gpu"),
-        ({"gpu": (1.0,) * 65}, "gpu"),
+        ({"gpu": (1.0,) * (MOST_CARDS + 1)}, "gpu"),
         ({"ram": 0.0}, "ram"),
         ({"ram": -5.0}, "ram"),
         ({"ram": float("nan")}, "ram"),
@@ -274,6 +295,32 @@ def test_what_no_plan_can_be_made_of_is_refused(more: dict[str, Any], field: str
         world.ask("hf:me/m", **more)
     assert (refused.value.field, world.registries) == (field, [])
     assert len(str(refused.value)) < 300
+    assert "card" not in str(refused.value) or field == "gpu"
+
+
+def test_the_smallest_sizes_are_sizes() -> None:
+    """Less than a byte is not a size that nobody knows."""
+    found = World().ask("tiny", gpu=(1e-300,), ram=1e-300)
+    assert (found["machine"]["ram_total"], found["machine"]["devices"][0]["total"]) == (1, 1)
+    assert found["verdict"]["outcome"] != "fits"
+    assert World().ask("tiny", ram=1e-300)["machine"]["ram_total"] == 1
+
+
+def test_as_many_cards_as_the_engine_takes() -> None:
+    """One more is refused with their number."""
+    world = World()
+    assert len(world.ask("tiny", gpu=(1.0,) * MOST_CARDS)["machine"]["devices"]) == MOST_CARDS
+    with pytest.raises(Malformed, match=f"up to {MOST_CARDS} cards"):
+        world.ask("tiny", gpu=(1.0,) * (MOST_CARDS + 1))
+
+
+def test_a_caller_that_left_ends_the_asking() -> None:
+    """The registry is stopped with the reason, and closed."""
+    world, caller, why = World(), Caller(), Busy("stopping")
+    caller.leave(why)
+    with pytest.raises(Busy) as raised:
+        world.preview(Question("hf:me/m"), (), caller)
+    assert (raised.value, world.registry.stopped, world.registry.closed) == (why, why, 1)
 
 
 def test_nothing_is_asked_about_nothing() -> None:
@@ -282,10 +329,70 @@ def test_nothing_is_asked_about_nothing() -> None:
         World().ask("")
 
 
+def test_asked_slots_have_a_window_each() -> None:
+    """As those that are chosen, whatever configuration says of its own; configured ones share one."""
+    world = World(imagined((24,), 64))
+    asked = world.ask("tiny", ctx=1024, slots=3)["verdict"]["chosen"]
+    assert (asked["ctx"], asked["slots"], asked["ctx_size"], asked["kv_unified"]) == (1024, 3, 3072, True)
+    open_window = world.ask("tiny", slots=3)["verdict"]["chosen"]
+    assert (open_window["ctx"], open_window["ctx_size"]) == (4096, 3 * 4096)
+    configured = World(imagined((24,), 64), slots=3).ask("tiny", ctx=1024)["verdict"]["chosen"]
+    assert (configured["slots"], configured["ctx_size"]) == (3, 1024)
+    parts = World(imagined((24,), 64), kv_unified=False).ask("tiny", ctx=1024, slots=3)["verdict"]["chosen"]
+    assert (parts["ctx"], parts["ctx_size"], parts["kv_unified"]) == (1024, 3072, False)
+
+
+def test_a_window_beyond_the_trained_one_is_said() -> None:
+    """It is clamped, not silently."""
+    found = World().ask("tiny", ctx=1_000_000)["verdict"]
+    assert found["chosen"]["ctx"] == 4096
+    assert teaching.ctx_clamped(1_000_000, 4096) in found["notes"]
+    assert World().ask("tiny", ctx=4096)["verdict"]["notes"] == []
+
+
+def test_an_architecture_that_the_engine_does_not_know_is_said() -> None:
+    """It may be counted by convention and be refused all the same."""
+    world = World()
+    world.weights.shapes["/models/tiny.gguf"] = replace(some_shape(weights=GIB), arch="new")
+    assert teaching.fit_arch_unknown("new") in world.ask("tiny")["verdict"]["notes"]
+
+
+def test_a_loaded_model_says_so() -> None:
+    """The figures are those of a load beside itself gone."""
+    loaded = Tenant("tiny", 5, 1.0, False, False, Measured(0, 0), (), object())
+    assert World().ask("tiny", (loaded,))["notes"] == [teaching.fit_loaded("tiny")]
+
+
+def test_an_encoder_that_cannot_be_read_hides_no_model() -> None:
+    """A note says that it is not counted."""
+    world = World()
+    world.weights.broken["beside /else/x.gguf"] = "it is a page"
+    verdict = world.ask("/else/x.gguf")["verdict"]
+    assert verdict["memory"]["projector"] == 0
+    assert any("cannot be read and is not counted" in note for note in verdict["notes"])
+
+
+def test_blazar_fit_does_not_advise_itself() -> None:
+    """The hint is for those who read the sentence elsewhere."""
+    found = World(imagined((), 1)).ask("hf:me/m")
+    assert "blazar fit" not in str(found)
+
+
 def test_a_body_becomes_a_question() -> None:
-    """`target` says the same as `model`; a card of size 0 is none."""
+    """`target` says the same as `model`; one card of size 0 is none, one among others a mistake."""
     assert question_of({"target": "a"}) == Question("a")
-    body = {"model": "b", "target": "a", "ctx": 5, "slots": 2, "kv": "f16", "gpu": [0, 24], "ram": 3}
+    assert question_of({"model": "b", "gpu": [0]}).gpu == ()
+    assert question_of({"model": "b", "gpu": [24, 0]}).gpu == (24.0, 0.0)
+    body = {"model": "b", "target": "a", "ctx": 5, "slots": 2, "kv": "f16", "gpu": [24], "ram": 3}
     assert question_of(body) == Question("b", 5, 2, "f16", (24.0,), 3)
     assert question_of({"model": "b", "gpu": []}).gpu == ()
-    assert question_of({"model": "b"}).imagines is False
+    assert question_of({"model": "b"}).imagined == ()
+
+
+def test_the_machine_is_that_of_the_load() -> None:
+    """Its workers, the build that it is pinned to, and without what the model itself has loaded; a file has nothing loaded."""
+    world = World(rpc_servers="10.0.0.2:50052", engine="b2")
+    world.ask("tiny")
+    assert world.wanted == Wanted("10.0.0.2:50052", "b2", {"tiny"})
+    world.ask("/else/x.gguf")
+    assert world.wanted == Wanted("10.0.0.2:50052", "b2", ())

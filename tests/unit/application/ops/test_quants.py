@@ -1,10 +1,14 @@
 """A registry's offers with what they weigh, and how few headers that takes."""
 
-from blazar.application.ops.quants import MOST_FAMILIES, Quants
+import pytest
+
+from blazar.application.ops.quants import MOST_FAILED, MOST_FAMILIES, MOST_OFFERS, MOST_SHARDS, Quants
 from blazar.application.ports.remote import Listing, Offer, RemoteFile
+from blazar.domain import teaching
+from blazar.domain.errors import BadModelFile
 from blazar.domain.fit.shape import Projector
 from blazar.domain.references import RemoteRef
-from tests.fakes.remote import MemoryRegistry
+from tests.fakes.remote import MemoryRegistry, MemorySource
 from tests.fakes.weights import MemoryWeightFiles, some_shape
 from tests.support.registry import offer
 
@@ -85,5 +89,91 @@ def test_the_usual_projector_goes_with_each() -> None:
     seeing = [one._replace(projectors=files) for one in (Q4, Q8)]
     found, registry, _ = quants(*seeing)
     assert [found.projector(one) for one in seeing] == [Projector("clip", 50, 0)] * 2
-    assert registry.opened == ["mmproj-F16.gguf"]
+    assert registry.opened == ["mmproj-F16.gguf", "m-Q4_K_M.gguf"]
     assert found.projector(Q2) is None
+
+
+def test_an_encoder_must_belong_to_the_model() -> None:
+    """Its rows are as wide as the model's; one that cannot be read is not counted, and a note says so."""
+    files = tuple(RemoteFile(f"mmproj-{name}.gguf", 50, f"/{name}") for name in ("F16", "BF16", "F32"))
+    seeing = Q4._replace(projectors=files)
+    found, registry, weights = quants(seeing)
+    weights.projectors |= {
+        files[0].name: Projector("clip", 50, 0, widths=(5120,)),
+        files[1].name: Projector("clip", 40, 0, widths=(256,)),
+    }
+    assert found.projector(seeing) == weights.projectors[files[1].name]
+    weights.broken[files[1].name] = "it is a page"
+    again = Quants(registry, weights, Listing(REF, (seeing,)))
+    assert again.projector(seeing) == Projector("clip", 50, 0)  # F32, whose width is unknown
+    why = f"{files[1].name} is not a usable GGUF model: it is a page"
+    assert again.notes == [teaching.fit_projector_unreadable(files[1].name, why)]
+
+
+def test_a_file_that_is_no_model_spoils_its_own_row_only() -> None:
+    """Another header of its family judges the others; all of them broken is all that can be said."""
+    found, registry, weights = quants(Q2, Q4, Q8)
+    weights.broken[Q4.files[0].name] = "it is a page"
+    assert weighs(found, Q2) == 2_999_000
+    assert registry.opened == ["m-Q4_K_M.gguf", "m-Q8_0.gguf"]
+    with pytest.raises(BadModelFile, match="it is a page"):
+        found.shape(Q4)
+    assert list(found.failed) == [Q4]
+    weights.broken |= {one.files[0].name: "gone" for one in (Q2, Q8)}
+    again = Quants(registry, weights, Listing(REF, (Q2, Q4, Q8)))
+    for one in (Q2, Q4, Q8):
+        with pytest.raises(BadModelFile):
+            again.shape(one)
+
+
+def test_a_listing_without_end_is_bounded() -> None:
+    """What was asked for is among those that are looked at; the others are counted and a few are named."""
+    many = [offer(f"q{number}", 1_000_000 + number) for number in range(9000)]
+    found, _, _ = quants(*many, asked=many[7000])
+    assert len(found.offers()) == len(found.listing.offers) == MOST_OFFERS
+    assert many[7000] in found.offers()
+    (note,) = found.notes
+    assert note.startswith("not looked at: q63, q64, ")
+    assert note.endswith(f"q82 and {9000 - MOST_OFFERS - 20} more; name one to see it")
+
+
+def test_a_set_of_thousands_is_not_read() -> None:
+    """Each file is a request; no published set comes near."""
+    files = tuple(RemoteFile(f"m-{number}.gguf", 10, f"/{number}") for number in range(MOST_SHARDS + 1))
+    found, registry, _ = quants(Offer("Q6_K", "m", files))
+    with pytest.raises(BadModelFile, match=f"more than {MOST_SHARDS} files"):
+        found.shape(found.offers()[0])
+    assert registry.opened == []
+
+
+def test_of_a_set_one_file_is_open_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was fetched of one is dropped before the next, also where one of them is bad."""
+    files = tuple(RemoteFile(f"m-{number}.gguf", 100_000, f"/{number}") for number in range(4))
+    both = Offer("Q6_K", "m", files)
+    found, registry, weights = quants(both)
+    sources: list[MemorySource] = []
+    open_one = registry.open
+
+    def opened(file: RemoteFile) -> MemorySource:
+        assert all(source.closed for source in sources)
+        sources.append(open_one(file))
+        return sources[-1]
+
+    monkeypatch.setattr(registry, "open", opened)
+    assert found.read(both)
+    weights.broken["m-2.gguf"] = "it is a page"
+    again = Quants(registry, weights, found.listing)
+    assert not again.read(both)
+    assert (len(sources), all(source.closed for source in sources)) == (4 + 3, True)
+    assert again.failed[both].__traceback__ is None
+
+
+def test_not_every_file_of_a_bad_repository_is_looked_into() -> None:
+    """Each may be as large as a header can be."""
+    many = [offer(f"q{number}", 1_000_000 + number) for number in range(40)]
+    found, registry, weights = quants(*many)
+    weights.broken |= {one.files[0].name: "it is a page" for one in many}
+    for one in many:
+        with pytest.raises(BadModelFile):
+            found.shape(one)
+    assert len(registry.opened) == len(found.failed) == MOST_FAILED

@@ -10,7 +10,7 @@ from blazar.application.supervise.charges import Tenant
 from blazar.application.supervise.sizing import Sizing
 from blazar.application.supervise.surroundings import Launch, Limits
 from blazar.domain import teaching
-from blazar.domain.errors import Busy, DoesNotFit, Malformed
+from blazar.domain.errors import BlazarError, Busy, DoesNotFit, Fault, Malformed
 from blazar.domain.kinds import EngineKind
 from tests.fakes.catalog import a_model
 from tests.fakes.children import Script
@@ -231,6 +231,49 @@ async def test_a_load_that_is_called_off_gives_its_promise_back(world):
     assert world.supervisor.tenants() == ()
     with pytest.raises(Busy):
         await asked
+
+
+@story()
+async def test_a_load_that_fails_gives_its_promise_back(world):
+    """A program that cannot be started, and one that dies as it loads: the next one finds the card empty."""
+    for script in (Script(fails_to_start="no such program"), Script(dies_after=1, ready_after=None)):
+        world.children.next("a", script)
+        asked = world.ask("a")
+        await world.clock.advance(30.0)
+        with pytest.raises(Fault):
+            await asked
+        assert world.supervisor.tenants() == ()
+    (await world.lease("c")).release()
+    assert world.state("c") == "serving"
+
+
+@story()
+async def test_a_request_that_gives_up_while_its_model_loads_keeps_no_promise_for_ever(world):
+    """The load goes on and ends; then it is charged what it uses, and nothing more."""
+    world.children.next("a", Script(ready_after=20))
+    asked = world.ask("a")
+    await world.clock.advance(0.3)
+    assert dict(world.supervisor.tenants()[0].promised)
+    asked.cancel()
+    await world.clock.advance(30.0)
+    assert [dict(tenant.promised) for tenant in world.supervisor.tenants()] in ([], [{}])
+
+
+@story()
+async def test_a_daemon_that_stops_takes_its_promises_back(world):
+    """Of a child that loads, and of one whose program has not even started."""
+    world.children.next("a", Script(ready_after=None))
+    world.children.next("b", Script(spawn_takes=50.0))
+    asked = [world.ask(name) for name in ("a", "b")]
+    await world.clock.advance(1.0)
+    assert len(world.supervisor.tenants()) == 2
+    closing = asyncio.create_task(world.supervisor.aclose())
+    await world.clock.advance(120.0)
+    await closing
+    assert world.supervisor.tenants() == ()
+    for one in asked:
+        with pytest.raises(BlazarError):
+            await one
 
 
 @story()

@@ -3,7 +3,7 @@
 import pytest
 
 from blazar.application.ports.children import HOST, Measured
-from blazar.application.supervise.charges import NOBODY, Tenant, Usage, usage_of, without
+from blazar.application.supervise.charges import NOBODY, Tenant, Usage, usage_of
 from blazar.domain.fit.machine import Device, Machine, Running
 
 GIB = 2**30
@@ -75,16 +75,16 @@ def test_unknown_stays_unknown_and_known_never_becomes_it():
     assert usage_of([a_tenant()]).left_of(unknown).ram_available == 0
     assert Usage(mapped=99 * GIB).left_of(a_card(GIB)).ram_available == 1
     assert NOBODY.left_of(a_card(GIB)) == a_card(GIB)
-    assert without(unknown, {"x"}).ram_available == 0
+    assert unknown.without({"x"}).ram_available == 0
 
 
 def test_what_leaves_gives_back_what_it_uses():
     """Never more than there is; the others stay."""
     machine = usage_of([a_tenant(), a_tenant("y")]).left_of(a_card(19 * GIB))
-    one = without(machine, {"x"})
+    one = machine.without({"x"})
     assert (one.devices[0].free, [left.key for left in one.running]) == (23 * GIB, ["y"])
     assert one.ram_available == machine.ram_available + GIB
-    assert without(machine, {"x", "y"}).devices[0].free == 24 * GIB
+    assert machine.without({"x", "y"}).devices[0].free == 24 * GIB
 
 
 def test_a_child_is_another_once_it_is_ready_or_replaced():

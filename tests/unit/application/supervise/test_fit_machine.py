@@ -123,3 +123,13 @@ def test_rows_that_no_card_of_ours_answers_to(row, kind, shared):
     apu = Gpu(0, "APU", "amd", 4 * GIB, 4 * GIB, "amdgpu", "rocm", shared=True)
     (device,) = fit_machine(a_machine(ram=99 * GIB, available=99 * GIB, gpus=[apu]), listed=[row]).devices
     assert device == Device(row.name, kind, row.total, min(row.free, row.total), row.label, shared)
+
+
+def test_what_a_log_says_of_a_worker_is_charged_to_that_worker():
+    """Engines call every worker's buffers by the first one's name and tell them apart by address."""
+    listed = [
+        ListedDevice("RPC0", "10.0.0.2:50052", 24 * GIB, 20 * GIB),
+        ListedDevice("RPC1", "10.0.0.3:50052", 24 * GIB, 20 * GIB),
+    ]
+    running = [Running("m", idle=True, pinned=False, host=0, devices=(("RPC0[10.0.0.3:50052]", GIB),))]
+    assert fit_machine(a_machine(), running, listed).running[0].devices == (("RPC1", GIB),)

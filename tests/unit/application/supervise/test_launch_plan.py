@@ -303,6 +303,18 @@ def test_the_prompt_cache_is_capped_by_the_machine():
     assert said(real_plan("", ram=0), "--cache-ram") == "8192"
 
 
+def test_the_prompt_cache_lives_on_what_the_plan_leaves():
+    """Of 2 GiB half is free, and a margin stays: the default is cut, with 0 in so many words, a choice is commented on."""
+    left = int(said(real_plan("", ram=2), "--cache-ram"))
+    assert 256 < left < 1024 - 512 < 3 * 2048 // 10
+    tight = real_plan("", ram=1)
+    assert said(tight, "--cache-ram") == "0"
+    assert not [note for note in tight.plan.notes if "cache_ram_mb" in note]
+    chosen = real_plan("cache_ram_mb = 200", ram=1)
+    assert said(chosen, "--cache-ram") == "200"
+    assert chosen.plan.notes[-1] == teaching.prompt_cache_beyond(200, 0)
+
+
 def test_the_default_configuration_says_the_floor_and_nothing_else():
     """Keys at their defaults are silent but for D30, the threads (D23) and the capped cache."""
     words, threads = real_plan().plan.words, said(real_plan(), "--threads")

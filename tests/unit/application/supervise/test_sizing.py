@@ -1,16 +1,15 @@
 """What is asked before a plan is made."""
 
-from dataclasses import replace
-
 import pytest
 
 from blazar.application.ports.children import Measured
 from blazar.application.ports.hardware import ListedDevice
 from blazar.application.supervise.charges import Tenant
 from blazar.application.supervise.sizing import Sizing
+from blazar.application.supervise.surroundings import Sized
 from blazar.domain.errors import BadShape
+from blazar.domain.fit.planner import plan
 from blazar.domain.fit.settings import Settings
-from blazar.domain.fit.verdict import Outcome
 from blazar.domain.kinds import EngineKind, Weights
 from tests.fakes.catalog import a_model
 from tests.fakes.engines import an_engine
@@ -26,11 +25,16 @@ def a_sizing(files=None, gpus=(), lister=None, use=None):
     return Sizing(files or AnyWeightFiles(), FakeCensus(a_machine(gpus=gpus)), lister, use)
 
 
+def a_sized(sizing, asked, cap=0):
+    """The plan of a load, with what it was made from."""
+    shape, machine = sizing.shape(a_model("m"), an_engine()), sizing.machine(an_engine())
+    return Sized(plan(shape, machine, asked, cap), asked, cap, shape, machine)
+
+
 def test_gguf_on_llamacpp_is_counted():
-    """Shape, machine and settings come to a verdict."""
-    sized = a_sizing().sized(a_model("m"), an_engine(), ASKED)
-    assert sized.verdict.fits
-    assert sized.verdict.ctx == 4096
+    """By the shape that its files have."""
+    files = AnyWeightFiles()
+    assert a_sizing(files).shape(a_model("m"), an_engine()) is files.every
 
 
 @pytest.mark.parametrize(
@@ -42,7 +46,7 @@ def test_gguf_on_llamacpp_is_counted():
 )
 def test_nothing_else_is(model, engine):
     """Other weights and other engines have no verdict: the guard alone speaks."""
-    assert a_sizing().sized(model, engine, ASKED) is None
+    assert a_sizing().shape(model, engine) is None
 
 
 def test_a_header_that_describes_no_model_is_no_reason_to_refuse():
@@ -52,7 +56,7 @@ def test_a_header_that_describes_no_model_is_no_reason_to_refuse():
         def shape(self, files):
             raise BadShape("llama.block_count", "is -1")
 
-    assert a_sizing(Odd()).sized(a_model("m"), an_engine(), ASKED) is None
+    assert a_sizing(Odd()).shape(a_model("m"), an_engine()) is None
 
 
 def test_the_engine_s_own_list_decides_where_there_is_one():
@@ -65,17 +69,43 @@ def test_the_engine_s_own_list_decides_where_there_is_one():
     assert names == [["CUDA0"], ["CUDA0"], [], ["Vulkan0"]]
 
 
-def test_an_open_window_gives_way_and_a_chosen_one_does_not():
-    """The default is no promise (case F14)."""
-    files = AnyWeightFiles(1_000_000)
-    files.every = replace(files.every, tensors=heavy_shape(GIB).tensors)
-    wide = replace(ASKED, ctx=1_000_000)
-    sizing = a_sizing(files)
-    sizing.hardware.machine = a_machine(ram=2 * GIB, available=2 * GIB)
-    assert sizing.sized(a_model("m"), an_engine(), wide).verdict.outcome is Outcome.NEVER
-    found = sizing.sized(a_model("m"), an_engine(), wide, cap=1_000_000)
-    assert found.verdict.fits
-    assert 4096 <= found.verdict.ctx < 1_000_000
+def test_workers_are_listed_beside_the_machine_s_own_devices():
+    """And belong to what is planned with (`rpc_servers`)."""
+    machine = a_sizing(lister=FakeDeviceLister((CARD,))).machine(an_engine(), workers="10.0.0.2:50052,10.0.0.3:50052")
+    assert [(device.name, device.kind) for device in machine.pool] == [
+        ("Vulkan0", "vulkan"),
+        ("RPC0", "rpc"),
+        ("RPC1", "rpc"),
+    ]
+
+
+def test_what_would_fit_if_others_left():
+    """Their memory comes free, and no more than theirs."""
+    files = AnyWeightFiles()
+    files.every = heavy_shape(18 * GIB)
+    card = a_gpu()._replace(kind="cuda", free=2 * GIB)
+    sizing = Sizing(files, FakeCensus(a_machine(ram=4 * GIB, available=3 * GIB, gpus=(card,))))
+    tenants = [
+        Tenant(key, 0, 1.0, False, False, Measured(0, 0, (("CUDA0", size),)), (), object())
+        for key, size in (("x", 20 * GIB), ("y", GIB))
+    ]
+    sized = a_sized(sizing, ASKED)
+    sized = sized._replace(machine=sizing.machine(an_engine(), sizing.usage(tenants)))
+    assert [sizing.fits_without(sized, {key}) for key in ("x", "y")] == [True, False]
+
+
+def test_one_that_will_be_gone_takes_nothing():
+    """Neither what it holds nor what it was promised: the dry run of a model that loads judges it as if it did not."""
+    card = a_gpu()._replace(kind="cuda", free=4 * GIB)
+    sizing = a_sizing(gpus=(card,))
+    tenant = Tenant(
+        "x", 0, None, False, False, Measured(0, GIB, (("CUDA0", 2 * GIB),)), (("CUDA0", 5 * GIB),), object()
+    )
+    free = [
+        sizing.machine(an_engine(), sizing.usage([tenant], gone=gone)).devices[0].free // GIB for gone in ((), {"x"})
+    ]
+    assert free == [1, 6]
+    assert sizing.machine(an_engine(), sizing.usage([tenant], gone={"x"})).running == ()
 
 
 def test_drivers_are_asked_about_processes_that_there_are():

@@ -50,6 +50,13 @@ def test_one_card_is_named_and_nothing_is_hidden():
     assert env == {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
 
 
+def test_no_card_is_set_up_for_a_load_without_layers_on_one():
+    """Told no device, the engine would take all of them for prompts."""
+    full = Machine(64 * GIB, 64 * GIB, (Device("CUDA0", "cuda", 24 * GIB, 0),))
+    flags, env = told(full, 10, Settings(ctx=4096, parallel=1))
+    assert (flags["gpu_layers"], flags["devices"], flags["tensor_split"], env) == (0, ("none",), "", {})
+
+
 def test_two_cards_share_and_are_pinned():
     """A split that hits the planned layers, and no other card in sight."""
     flags, env = told(TWO, 30)

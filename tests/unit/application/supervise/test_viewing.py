@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from blazar.application.supervise.viewing import occupant_of, view_of
+from blazar.application.ports.children import HOST, MAPPED, REPACKED, Buffer, Measured
+from blazar.application.supervise.viewing import occupant_of, tenant_of, view_of
 from tests.fakes.children import Script
 from tests.support.supervision import story
 
@@ -60,3 +61,16 @@ async def test_its_place_says_since_when_it_is_idle(world):
     assert (leaving.idle_since, leaving.leaving) == (None, True)
     await world.clock.advance(5.0)
     await evicting
+
+
+@story()
+async def test_pages_of_the_file_that_were_repacked_are_not_counted_twice(world):
+    """Neither beside the plan nor in what a newcomer finds taken; what is resident is shown as it is."""
+    mib = 2**20
+    buffers = (Buffer(HOST, MAPPED, 100 * mib), Buffer(HOST, REPACKED, 70 * mib), Buffer(HOST, "kv", 20 * mib))
+    world.children.appetites["a"] = Measured(210 * mib, 110 * mib, (), buffers)
+    (await world.lease("a")).release()
+    view, tenant = view_of(instance(world)), tenant_of(instance(world), pinned=False)
+    assert (view.rss, view.measured, view.allocated) == (210 * mib, 140 * mib, 120 * mib)
+    assert tenant is not None
+    assert (tenant.measured.resident, tenant.measured.mapped) == (140 * mib, 40 * mib)

@@ -2,9 +2,16 @@
 
 from dataclasses import replace
 
+import pytest
+
+from blazar.domain.fit.bill import standing
+from blazar.domain.fit.caches import caches
+from blazar.domain.fit.compute import compute_bytes
 from blazar.domain.fit.demand import memory
-from blazar.domain.fit.settings import Draft
+from blazar.domain.fit.settings import Draft, Settings
 from blazar.domain.fit.shape import Projector
+from blazar.domain.fit.weights import weigh
+from tests.support.fit_rows import models, shape_of
 from tests.support.fit_shapes import CLOSED, DENSE, MIB, Dense, billed
 
 
@@ -54,9 +61,32 @@ def test_a_stack_run_twice_has_twice_the_layers():
     assert one.weights[32] == one.weights[64] > 0
 
 
+def test_weights_are_weighed_once():
+    """For every window and cache type; and as `weigh` says, however many blocks keep their experts with the host."""
+    shape = Dense(experts=8).shape()
+    assert billed(shape, CLOSED).weights is billed(shape, replace(CLOSED, ctx=512, cache_type_k="q8_0")).weights
+    for count in (0, 1, 17, 32, 40):
+        for asked in (replace(CLOSED, cpu_moe_n=count), replace(CLOSED, cpu_moe_n=count, cpu_ffn_n=20)):
+            one, weighed = standing(shape, asked), weigh(shape, asked)
+            assert one.total == weighed.total
+            assert one.stays[-1] == sum(part.host for part in weighed.blocks)
+            assert one.weights[7] == sum(part.offloaded for part in weighed.blocks[:7])
+            assert one.packs_stay[-1] == sum(part.packed_host for part in weighed.blocks)
+
+
+@pytest.mark.parametrize("name", list(models()))
+def test_a_bills_caches_are_those_of_memory(name):
+    """Rows of a width times cells: whatever the types, the window and the slots."""
+    shape = shape_of(name)
+    for ctx, parallel, keys, values in ((512, 1, "", ""), (8192, 3, "q8_0", "q4_0"), (70000, 4, "f32", "bf16")):
+        asked = Settings(ctx=ctx, parallel=parallel, cache_type_k=keys, cache_type_v=values, kv_unified=parallel == 3)
+        assert billed(shape, asked).kv[-1] == sum(cache.bytes for cache in caches(shape, asked))
+
+
 def test_projector_and_draft_are_counted_with_all_that_they_take():
-    """Encoder scratch and the draft's own cache included."""
+    """Encoder scratch and the draft's own cache included; of the draft's logits one row, as for any child that serves."""
     draft = Draft(Dense(blocks=4, size=1024 * MIB).shape(), CLOSED)
     one = billed(DENSE, replace(CLOSED, projector=Projector("clip", 100, 11), draft=draft))
     assert one.projector == 111
-    assert one.draft == memory(draft.shape, draft.settings).total_bytes
+    whole = memory(draft.shape, CLOSED)
+    assert one.draft == whole.total_bytes - whole.compute_bytes + compute_bytes(draft.shape, CLOSED, outputs=1)

@@ -18,28 +18,42 @@ def test_the_floor_is_the_contracts():
 
 
 @pytest.mark.parametrize(
-    ("exact", "devices", "weights", "charged"),
+    ("used", "weights", "charged"),
     [
-        (9 * GIB, 2, 8 * GIB, 11 * GIB),
-        (9 * GIB, 0, 0, 9 * GIB),
-        (8 * GIB, 1, 8 * GIB, budget.admission_floor(8 * GIB)),
-        (0, 0, 0, budget.admission_floor(0)),
+        (9 * GIB, 8 * GIB, 10 * GIB),
+        (8 * GIB, 8 * GIB, budget.admission_floor(8 * GIB)),
+        (GIB, 0, 2 * GIB),
+        (0, 0, GIB),
     ],
 )
-def test_admission_charges_the_larger_of_the_sum_and_the_floor(exact, devices, weights, charged):
-    """One margin for each device used, as each of them has other tenants."""
-    assert budget.admission_bytes(exact, devices, weights) == charged
+def test_a_card_is_charged_the_larger_of_its_part_and_its_floor(used, weights, charged):
+    """With a margin, as each card has other tenants."""
+    assert budget.charge(used, weights) == charged
 
 
-CHARGES = st.tuples(SIZES, st.integers(0, 16), SIZES)
+def test_forty_gigabytes_do_not_lie_on_a_card_of_forty_four():
+    """Their floor is 47.1 GiB."""
+    assert budget.charge(41 * GIB, 40 * GIB) == budget.admission_floor(40 * GIB)
+    assert 47.1 < budget.admission_floor(40 * GIB) / GIB < 47.2
+    assert budget.weights_room(44 * GIB) < 40 * GIB
 
 
-@given(CHARGES, CHARGES)
+CARDS = st.tuples(SIZES, SIZES)
+
+
+@given(CARDS, CARDS)
 def test_more_never_costs_less(load, more):
-    """A load with more bytes, devices or weights is charged at least as much, and never less than its sum."""
+    """A card with more bytes or weights is charged at least as much, and never less than what is there."""
     larger = tuple(one + further for one, further in zip(load, more, strict=True))
-    assert budget.admission_bytes(*larger) >= budget.admission_bytes(*load) >= load[0]
-    assert budget.rough_bytes(larger[2], larger[0]) >= budget.rough_bytes(load[2], load[0])
+    assert budget.charge(*larger) >= budget.charge(*load) >= load[0]
+    assert budget.rough_bytes(larger[1], larger[0]) >= budget.rough_bytes(load[1], load[0])
+
+
+@given(SIZES, st.integers(-3, 3))
+def test_the_room_for_weights_is_the_floor_turned_round(free, near):
+    """To a byte: what has room has a floor that is free, and one more has not."""
+    room = budget.weights_room(free) + near
+    assert (budget.admission_floor(room) <= free) is (near <= 0)
 
 
 def test_shares_of_memory_are_whole_bytes():

@@ -209,6 +209,8 @@ def test_without_flash_attention_values_are_padded_to_the_widest() -> None:
             ("cache_type_k", "cache_type_v", "q8_0", "q4_0"),
         ),
         ("deepseek2", {"cache_type_k": "q8_0"}, ("cache_type_v", "f16")),
+        ("qwen3", {"cache_type_v": "nope"}, ("cache_type_v nope", "q8_0")),
+        ("qwen3", {"cache_type_k": "nope"}, ("cache_type_k nope", "q8_0")),
         ("qwen3", {"cache_type_v": "q8_0", "flash_attention": False}, ("cache_type_v", "flash")),
         ("grok", {"cache_type_v": "q8_0"}, ("cache_type_v", "grok", "flash")),
         ("qwen3", {"cache_type_k": "q3_K"}, ("cache_type_k", "q3_K", "q8_0")),

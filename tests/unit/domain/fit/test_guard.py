@@ -2,7 +2,7 @@
 
 import pytest
 
-from blazar.domain.fit import floor_bytes, may_load
+from blazar.domain.fit import guard_bytes, may_load
 from blazar.domain.fit.guard import MARGIN
 
 GIB = 2**30
@@ -11,12 +11,12 @@ GIB = 2**30
 @pytest.mark.parametrize(("weights", "floor"), [(0, MARGIN), (8 * GIB, 4 * GIB + MARGIN), (3, 1 + MARGIN)])
 def test_the_floor_is_half_the_weights_and_a_margin(weights, floor):
     """The rest is mapped and can be dropped by the kernel."""
-    assert floor_bytes(weights) == floor
+    assert guard_bytes(weights) == floor
 
 
 def test_it_loads_from_the_floor_on():
     """Exactly at the floor it may, a byte below it may not."""
-    floor = floor_bytes(8 * GIB)
+    floor = guard_bytes(8 * GIB)
     assert may_load(8 * GIB, floor)
     assert not may_load(8 * GIB, floor - 1)
 

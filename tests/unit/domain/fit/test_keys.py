@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from blazar.domain.errors import BadShape
-from blazar.domain.fit.keys import MOST, Keys
+from blazar.domain.fit.keys import MOST, Keys, whole
 
 
 def keys(**values: Any) -> Keys:
@@ -68,6 +68,16 @@ def test_a_key_that_says_nothing_is_told_from_one_that_does() -> None:
     assert not any(keys(n=value).any("n") for value in (0, [], [0, 0], False))
     assert all(keys(n=value).any("n") for value in (1, [0, 2], True))
     assert not keys().any("n")
+
+
+@pytest.mark.parametrize(
+    ("value", "count"),
+    [(7, 7), (0, 0), (-1, 0), (MOST, MOST), (2**31, MOST), (2**64, MOST), (10**400, MOST), (-(10**400), 0)]
+    + [(value, 0) for value in (True, 1.5, float("nan"), "7", None, [7], {}, b"7")],
+)
+def test_a_raw_entry_is_a_bounded_count(value: Any, count: int) -> None:
+    """Whoever reads what was not checked gets no wrong type, no sign and no more than a key may say."""
+    assert whole(value) == count
 
 
 def test_flags_may_be_numbers() -> None:

@@ -16,7 +16,7 @@ BIG = Dense(size=16 * GIB).shape()
 
 
 def found(shape: ModelShape, machine: Machine, asked: Settings) -> tuple[str, ...]:
-    case = Case.of(shape, machine, asked)
+    case = Case(shape, machine, asked)
     assert decide(case) is None
     rung = asked.cache_type_k or "f16", asked.cache_type_v or "f16"
     return levers(case, case.at(asked.ctx // (asked.parallel or 1), asked.parallel or 1, rung, partly=True))
@@ -69,10 +69,16 @@ def test_fewer_layers_are_named_where_their_number_was_set():
     assert sentence == teaching.fit_lever_layers(count)
 
 
+def test_more_layers_are_named_where_main_memory_is_short():
+    """What few layers leave there does not fit."""
+    asked = Settings(ctx=4096, parallel=1, cache_type_k="f16", cache_type_v="f16", gpu_layers=2)
+    assert teaching.fit_lever_more_layers(33) in found(BIG, cards(24, ram=4), asked)
+
+
 def test_a_smaller_quant_is_named_with_the_size_that_fits():
     """Of all the weights; half of what the host holds may be dropped, so that it takes twice as much off there."""
     asked = Settings(ctx=4096, parallel=1, cache_type_k="f16", cache_type_v="f16")
-    case = Case.of(BIG, cards(ram=6), asked)
+    case = Case(BIG, cards(ram=6), asked)
     sentence = next(one for one in found(BIG, cards(ram=6), asked) if "quant" in one)
     short = -case.at(4096, 1, ("f16", "f16"), partly=True).placement.shares[0].headroom
     size = 16 * GIB - 2 * short

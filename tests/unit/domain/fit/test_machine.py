@@ -1,6 +1,6 @@
 """A machine as plans see it."""
 
-from blazar.domain.fit.machine import GIB, Device, Machine, imagined
+from blazar.domain.fit.machine import GIB, Device, Machine, Running, imagined
 
 
 def test_only_devices_that_report_memory_are_in_the_pool():
@@ -23,3 +23,19 @@ def test_an_imagined_machine_is_empty():
 def test_a_machine_without_cards_can_be_imagined():
     """Many have none."""
     assert imagined((), 16).pool == ()
+
+
+def test_without_some_models_what_they_use_is_free():
+    """As far as there is so much; the others stay, and an unknown size stays unknown."""
+    running = (Running("a", True, False, 3 * GIB, (("CUDA0", 4 * GIB), ("gone", GIB))), Running("b", False, True, GIB))
+    machine = Machine(8 * GIB, 6 * GIB, (Device("CUDA0", "cuda", 8 * GIB, 5 * GIB),), running)
+    left = machine.without(["a", "nobody"])
+    assert (left.ram_available, left.devices[0].free, left.running) == (8 * GIB, 8 * GIB, running[1:])
+    assert machine.without([]) == machine
+    assert Machine(0, 0, (), running).without(["a", "b"]) == Machine(0, 0)
+
+
+def test_an_emptied_machine_has_nothing_loaded():
+    """Whoever used its memory."""
+    machine = Machine(8 * GIB, GIB, (Device("CUDA0", "cuda", 8 * GIB, 0),), (Running("a", False, True, GIB),))
+    assert machine.emptied() == Machine(8 * GIB, 8 * GIB, (Device("CUDA0", "cuda", 8 * GIB, 8 * GIB),))

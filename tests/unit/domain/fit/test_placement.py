@@ -3,17 +3,14 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from blazar.domain.fit.budget import MARGIN_PER_DEVICE
+from blazar.domain.fit.budget import MARGIN_PER_DEVICE, admission_floor
 from blazar.domain.fit.machine import GIB, Device, Machine
-from blazar.domain.fit.placement import candidates, fill, place, shared_out, within
+from blazar.domain.fit.placement import candidates, fitting, hopeless, place
 from blazar.domain.fit.settings import Draft, Settings
 from blazar.domain.fit.shape import Projector
 from tests.support.fit_shapes import CLOSED, DENSE, MIB, Dense, alternating, billed, cards, load
 
-NOTHING = (0, 0)
 BIG = Dense(size=16 * GIB).shape()
 
 
@@ -83,22 +80,24 @@ def test_uneven_cards_are_both_filled():
     assert found.counts[0] > 2 * found.counts[1]
 
 
-@pytest.mark.parametrize("counts", [(17, 16), (1, 32), (11, 11, 11), (30, 2, 1), (5, 0, 28), (0, 7, 26)])
-def test_the_split_makes_the_engine_place_what_was_planned(counts):
-    """Layer counts as ratios come back as the same counts by the engine's own rule."""
-    assert shared_out(sum(counts), [float(count) for count in counts]) == counts
+@pytest.mark.parametrize("ctx", [8192, 16384, 20480])
+def test_whichever_device_is_the_first_has_room_for_guests(ctx):
+    """Filled from the last one, the first may get no layer; the next one then has what visits from the host."""
+    asked = replace(CLOSED, ctx=ctx, parallel=3, gpu_layers=12, projector=Projector("clip", GIB, 300 * MIB))
+    free = (2835150267, 0, 8276586015, 2073698910)
+    devices = tuple(Device(f"CUDA{index}", "cuda", 40 * GIB, size) for index, size in enumerate(free))
+    found = place(load(BIG, Machine(0, 0, devices), asked))
+    assert found.fits
+    assert sum(found.counts) == 12
 
 
-def test_ratios_are_the_engines_upper_bound():
-    """Running sums 3/4 and 1 over 33 layers: i/33 < 3/4 holds for the first 25."""
-    assert shared_out(33, (3, 1)) == (25, 8)
-    assert shared_out(33, (0, 0)) == (0, 0)
-    assert shared_out(0, (1, 1)) == (0, 0)
-
-
-def test_ratios_are_counted_in_single_precision():
-    """As the engine does: in double precision 0.1 + 0.2 passes 3/10 and the first two devices get a layer more."""
-    assert shared_out(10, (0.1, 0.2, 0.7)) == (1, 2, 7)
+def test_guests_go_with_the_first_layer_also_where_not_all_layers_fit():
+    """A device without room is passed over, and the next one keeps room for what visits."""
+    full, card = (Device(f"CUDA{index}", "cuda", 40 * GIB, size) for index, size in enumerate((0, 20 * GIB)))
+    for ram in range(6, 16):
+        found = place(load(BIG, Machine(40 * GIB, ram * GIB, (full, card)), replace(CLOSED, ctx=131072)))
+        alone = place(load(BIG, Machine(40 * GIB, ram * GIB, (card,)), replace(CLOSED, ctx=131072)))
+        assert (found.fits, found.counts) == (alone.fits, alone.counts)
 
 
 def test_what_is_sent_to_a_device_by_name_does_not_lie_elsewhere():
@@ -245,8 +244,24 @@ def test_an_overridden_tensor_lies_where_it_is_nailed():
     """On the device of that buffer's name, whatever layers lie there."""
     asked = replace(CLOSED, override_tensor=((r"blk\.0\.ffn_up", "CUDA1"),))
     found = place(load(DENSE, cards(24, 25), asked))
-    assert found.devices == ("CUDA0",)
+    assert (found.devices, found.counts) == (("CUDA0", "CUDA1"), (33, 0)), "the engine has to be told of both"
     assert found.shares[2].weights > 0
+    alone = place(load(DENSE, cards(24, 25), replace(asked, gpu_layers=0)))
+    assert (alone.devices, alone.gpu_layers) == (("CUDA1",), 0)
+
+
+def test_a_workers_buffers_are_known_by_its_address():
+    """Each counts its devices from 0, whatever the engine calls them; an address that nobody has leaves the number."""
+    workers = tuple(
+        Device(f"RPC{number}", "rpc", 24 * GIB, 24 * GIB, address)
+        for number, address in enumerate(("10.0.0.2:1", "10.0.0.3:1", "10.0.0.3:1"))
+    )
+    for buffer, device in (("RPC0[10.0.0.3:1]", "RPC1"), ("RPC1[10.0.0.3:1]", "RPC2"), ("RPC0[10.0.0.9:1]", "RPC0")):
+        asked = replace(CLOSED, override_tensor=((r"blk\.0\.ffn_up", buffer),))
+        found = load(DENSE, Machine(GIB, GIB, workers), asked).nailed
+        assert list(found) == [device]
+    gone = replace(CLOSED, override_tensor=((r"blk\.0\.ffn_up", "SYCL3"),))
+    assert list(load(DENSE, cards(24), gone).nailed) == ["host"]
 
 
 def test_graphics_that_share_the_hosts_memory_draw_from_it():
@@ -273,47 +288,25 @@ def test_workers_of_other_machines_hold_layers():
     assert found.whole
 
 
-def test_filling_takes_the_last_device_first():
-    """From the output layer down, as far as each goes."""
-    one = billed(DENSE, CLOSED)
-    block = one.moving[1]
-    assert fill(one, NOTHING, [block * 40, block * 3 + 256 * MIB]) == (29, 4)
-    assert fill(one, NOTHING, [block * 2, 0]) == (2, 0)
-    assert fill(one, NOTHING, [-1, -1]) == (0, 0)
+def test_the_floor_of_each_cards_weights_is_free():
+    """One byte less, and the last layer does not fit, although all of it with its margin would."""
+    card = place(load(BIG, cards(24))).shares[1]
+    assert card.floor == admission_floor(card.weights) > card.used + MARGIN_PER_DEVICE
+    for free, whole in ((card.floor, True), (card.floor - 1, False)):
+        machine = replace(cards(24), devices=(Device("CUDA0", "cuda", 24 * GIB, free),))
+        found = place(load(BIG, machine))
+        assert (found.fits, found.whole) == (True, whole)
+        assert place(load(BIG, machine, replace(CLOSED, gpu_layers=33))).short == (0 if whole else 1)
 
 
-def test_counts_are_within_what_there_is_room_for():
-    """Each device alone, scratch included."""
-    one = billed(DENSE, CLOSED)
-    room = one.moving[10]
-    assert within(one, NOTHING, [10, 23], [room, one.moving[33]])
-    assert not within(one, (1, 1), [10, 23], [room, one.moving[33]])
-
-
-ROOMS = st.lists(st.integers(0, 12 * GIB), min_size=1, max_size=5)
-
-
-@settings(max_examples=60, deadline=None)
-@given(ROOMS, st.integers(0, 4), st.integers(0, 4 * GIB))
-def test_more_room_never_holds_fewer_layers(rooms, index, more):
-    """On whichever device it is."""
-    one = billed(DENSE, CLOSED)
-    scratch = (100 * MIB, 200 * MIB)
-    larger = list(rooms)
-    larger[index % len(rooms)] += more
-    assert sum(fill(one, scratch, larger)) >= sum(fill(one, scratch, rooms))
-
-
-@settings(max_examples=60, deadline=None)
-@given(ROOMS)
-def test_what_is_filled_is_within(rooms):
-    """No device overflows."""
-    one = billed(DENSE, CLOSED)
-    assert within(one, (7, 9), fill(one, (7, 9), rooms), rooms)
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.integers(0, 60), min_size=1, max_size=8).filter(any))
-def test_every_split_comes_back(counts):
-    """Whatever the counts, in single precision too: i/n and sum/n are the same division where they meet."""
-    assert shared_out(sum(counts), [float(count) for count in counts]) == tuple(counts)
+@pytest.mark.parametrize("asked", [CLOSED, replace(CLOSED, gpu_layers=20), replace(CLOSED, kv_offload=False)])
+@pytest.mark.parametrize("paging", [False, True])
+@pytest.mark.parametrize("gib", [1, 3, 6, 9, 12, 18, 24])
+@pytest.mark.parametrize("ram", [1, 4, 8, 12, 24])
+def test_what_is_hopeless_at_a_glance_does_not_fit(asked, paging, gib, ram):
+    """The glance leaves scratch out, so that it never says too much; what fits is placed the same way by both."""
+    one = load(BIG, cards(gib, ram=ram), asked, paging=paging)
+    for partly in (False, True):
+        found = place(one, partly)
+        assert not (hopeless(one, partly) and found.fits)
+        assert fitting(one, partly) == (found if found.fits else None)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
-from blazar.domain.fit.budget import MARGIN_PER_DEVICE, admission_bytes, admission_floor
+from blazar.domain.fit.budget import MARGIN_PER_DEVICE, admission_floor, charge
 from blazar.domain.fit.demand import memory
 from blazar.domain.fit.machine import GIB, Device, Machine, Running, imagined
 from blazar.domain.fit.planner import plan
@@ -68,12 +68,40 @@ def test_on_the_host_alone_the_sum_is_what_memory_says():
 
 
 def test_admission_is_charged_the_sum_with_its_margins_or_the_floor():
-    """Both figures are in the verdict."""
+    """Card by card; the host has neither. Both figures are in the verdict."""
     verdict = plan(BIG, cards(12, 12), CLOSED)
+    host, *both = verdict.shares
     assert verdict.exact_bytes == sum(share.used for share in verdict.shares)
-    assert verdict.floor_bytes == admission_floor(16 * GIB)
-    assert verdict.admission_bytes == admission_bytes(verdict.exact_bytes, 2, verdict.memory.weights_bytes)
+    assert verdict.floor_bytes == sum(admission_floor(share.weights) for share in both)
+    assert verdict.admission_bytes == host.used + sum(charge(share.used, share.weights) for share in both)
     assert verdict.admission_bytes >= verdict.exact_bytes + 2 * MARGIN_PER_DEVICE
+    heavy = plan(BIG, cards(24), CLOSED)
+    assert heavy.admission_bytes == heavy.shares[0].used + heavy.floor_bytes
+
+
+def test_without_a_card_the_floor_is_only_told():
+    """Main memory has a guard of its own."""
+    verdict = plan(BIG, cards(ram=18), CLOSED)
+    assert verdict.fits
+    assert verdict.floor_bytes == admission_floor(16 * GIB)
+    assert verdict.admission_bytes == verdict.exact_bytes < verdict.floor_bytes
+
+
+def test_the_floor_decides():
+    """40 GiB of weights leave a margin on a card of 44 GiB, and their floor is 47.1 GiB: an empty one does not help either."""
+    whole = Dense(size=40 * GIB).shape()
+    asked = replace(CLOSED, gpu_layers=33)
+    verdict = plan(whole, cards(44), asked)
+    assert verdict.shares[1].headroom > 0
+    assert verdict.outcome is Outcome.NEVER
+    card = verdict.shares[1]
+    assert verdict.sentence == teaching.fit_never(["CUDA0"], card.floor, 44 * GIB, "") + teaching.fit_floor(
+        card.weights, card.floor
+    )
+    assert plan(whole, cards(48), asked).fits
+    part = plan(whole, cards(44), CLOSED)
+    assert part.fits
+    assert part.gpu_layers < 33
 
 
 def test_layers_in_main_memory_are_named():
@@ -197,6 +225,14 @@ def test_what_the_engine_would_end_itself_over_is_said_before():
     assert memory(DENSE, asked).refused is None
 
 
+def test_what_the_engine_refuses_of_a_draft_is_said_before():
+    """Else it would count for nothing."""
+    draft = Draft(Dense(blocks=4, size=GIB).shape(), Settings(cache_type_v="q4_0", flash_attention=False))
+    verdict = plan(DENSE, cards(24), replace(CLOSED, draft=draft))
+    assert verdict.outcome is Outcome.REFUSED
+    assert verdict.sentence == memory(draft.shape, draft.settings).refused
+
+
 def test_no_more_slots_are_chosen_than_a_batch_has_tokens():
     """Each needs one."""
     verdict = plan(DENSE, cards(24), replace(CLOSED, batch=3, parallel=0))
@@ -228,6 +264,21 @@ def test_a_shared_cache_without_room_for_one_window_names_four_levers():
     assert verdict.outcome is Outcome.REFUSED
     for lever in ("ctx", "cache_type", "cache_type_k", "gpu layers"):
         assert lever in verdict.sentence
+
+
+def test_windows_of_their_own_in_one_cache_are_planned_one_by_one():
+    """As slots that are chosen have them: the verdict and its levers speak of one request's."""
+    asked = Settings(ctx=65536, parallel=4, kv_unified=True, own_windows=True, cache_type_k="f16", cache_type_v="f16")
+    verdict = plan(DENSE, cards(80), asked)
+    chosen = plan(DENSE, cards(80), Settings(ctx=16384, kv_unified=True, cache_type_k="f16", cache_type_v="f16"))
+    for one in (verdict, chosen):
+        assert (one.ctx, one.settings.ctx, one.settings.parallel, one.settings.kv_unified) == (16384, 65536, 4, True)
+    assert verdict.exact_bytes == chosen.exact_bytes
+    open_window = plan(DENSE, cards(80), replace(asked, ctx=0), 16384)
+    assert (open_window.ctx, open_window.exact_bytes) == (16384, verdict.exact_bytes)
+    tight = plan(DENSE, cards(8), replace(asked, ctx=4 * 131072, gpu_layers=33))
+    assert tight.outcome is Outcome.NEVER
+    assert teaching.fit_unified(4, 131072, 0, 0)[:40] not in tight.sentence
 
 
 def test_weights_that_never_fit_are_no_matter_of_the_cache():
@@ -369,13 +420,81 @@ def test_more_context_slots_or_precision_never_makes_an_unfit_load_fit(shape, ma
             assert not plan(shape, machine, more, 16384).fits, more
 
 
+CLOSED_ASKED = ASKED.filter(lambda asked: asked.cache_type_k and asked.ctx and asked.parallel)
+
+
 @settings(max_examples=80, deadline=None)
-@given(SHAPES, ASKED.filter(lambda asked: asked.cache_type_k and asked.ctx and asked.parallel))
+@given(SHAPES, CLOSED_ASKED)
 def test_more_context_slots_or_precision_never_costs_less(shape, asked):
     """On the host alone, where places play no part."""
     cost = plan(shape, Machine(0, 0), asked).exact_bytes
     for more in costlier(asked):
         assert plan(shape, Machine(0, 0), more).exact_bytes >= cost
+
+
+def places(verdict):
+    """Where everything lies that is not the host's."""
+    told = verdict.settings
+    draft = told.draft and (told.draft.settings.devices, told.draft.settings.gpu_layers)
+    return verdict.pins, verdict.gpu_layers, told.tensor_split, told.projector_device, told.projector_offload, draft
+
+
+@settings(max_examples=120, deadline=None)
+@given(SHAPES, MACHINES, CLOSED_ASKED)
+def test_in_the_same_places_more_never_costs_less_on_any_device(shape, machine, asked):
+    """Sums of different places are no match: all on several devices, each keeps its inputs four times."""
+    less = plan(shape, machine, asked)
+    for more in (plan(shape, machine, grown) for grown in costlier(asked)):
+        if less.placed and more.placed and places(less) == places(more):
+            assert more.exact_bytes >= less.exact_bytes
+            assert all(after.used >= before.used for before, after in zip(less.shares, more.shares, strict=True))
+
+
+FREE = st.one_of(st.just(0), st.integers(0, 3 * 1024), SIZES)
+ODD_DEVICES = st.builds(
+    lambda kind, free, shared: (kind, free * MIB, shared and kind == "vulkan"),
+    st.sampled_from(("cuda", "cuda", "rpc", "vulkan")),
+    FREE,
+    st.booleans(),
+)
+ODD_MACHINES = st.builds(
+    lambda rows, ram: Machine(
+        256 * GIB,
+        ram * MIB,
+        tuple(
+            Device(f"{kind.upper()}{number}", kind, 40 * GIB, free, "10.0.0.2:5", shared)
+            for number, (kind, free, shared) in enumerate(rows)
+        ),
+    ),
+    st.lists(ODD_DEVICES, max_size=5),
+    st.one_of(st.just(0), st.integers(1, 8 * 1024), st.integers(1, 64 * 1024)),
+)
+MEASURED = st.builds(
+    lambda name, times: replace(
+        shape_of(name), tensors=tuple(row._replace(bytes=times * row.bytes) for row in shape_of(name).tensors)
+    ),
+    st.sampled_from(sorted(models())),
+    st.sampled_from((1, 64, 4096)),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.one_of(SHAPES, MEASURED), ODD_MACHINES, ASKED)
+def test_what_fits_is_nowhere_short(shape, machine, asked):
+    """On every used device its part with a margin is free, and its floor; so is the host's part, with what devices borrow there."""
+    verdict = plan(shape, machine, asked, 16384)
+    if not verdict.fits:
+        return
+    host, *others = verdict.shares
+    free = {device.name: device for device in machine.pool}
+    for share in others:
+        if share.used:
+            assert share.used + MARGIN_PER_DEVICE <= free[share.device].free
+            assert admission_floor(share.weights) <= free[share.device].free
+    if machine.ram_available:
+        borrowed = sum(share.used for share in others if free[share.device].shared)
+        assert host.used - host.mapped + borrowed + host.margin <= machine.ram_available
+        assert host.used + host.margin <= machine.ram_available or verdict.outcome is Outcome.PAGES
 
 
 @settings(max_examples=80, deadline=None)
@@ -390,7 +509,8 @@ def test_a_plan_is_consistent(shape, machine, asked):
     assert sum(share.lora for share in verdict.shares) == verdict.memory.lora_bytes
     assert sum(share.projector for share in verdict.shares) == verdict.memory.projector_bytes
     assert sum(share.draft for share in verdict.shares) == verdict.memory.draft_bytes
-    assert verdict.admission_bytes >= max(verdict.exact_bytes, verdict.floor_bytes)
+    assert verdict.admission_bytes >= verdict.exact_bytes
+    assert verdict.admission_bytes >= verdict.floor_bytes or not verdict.pins
     assert set(verdict.pins) == {
         share.device for share in verdict.shares[1:] if share.weights and share.device != "host"
     }

@@ -6,9 +6,20 @@ import pytest
 
 from blazar.domain.fit.machine import imagined
 from blazar.domain.fit.planner import plan
-from blazar.domain.fit.preview import LLAMA_3_8B, QUANTISED, Candidate, choose, resized, smaller, whole
+from blazar.domain.fit.preview import (
+    LLAMA_3_8B,
+    QUANTISED,
+    Candidate,
+    belongs,
+    better,
+    choose,
+    negligible,
+    resized,
+    smaller,
+    whole,
+)
 from blazar.domain.fit.settings import Settings
-from blazar.domain.fit.shape import Tensor
+from blazar.domain.fit.shape import Projector, Tensor
 from blazar.domain.fit.verdict import Outcome, Verdict
 from tests.fakes.weights import some_shape
 
@@ -31,24 +42,27 @@ LATER = candidate("Q8_0", 75, outcome=Outcome.AFTER_EVICTION)
 CRAMPED = candidate("Q6_K", 58, roomy=False)
 PARTLY = candidate("Q5_K_M", 50, whole=False)
 COARSE = candidate("Q4_K_M", 42, kv="q4_0")
-FINE = candidate("IQ3_M", 32, kv="q8_0")
+FINE = candidate("UD-Q4_K_XL", 40, kv="q8_0")
+ROUGH = candidate("IQ3_M", 32, kv="q8_0")
+ROUGHEST = candidate("Q3_K_L", 34, kv="q4_0")
 SMALL = candidate("IQ2_XS", 20)
 
 
 def test_the_order_of_preference() -> None:
-    """Wholly with a fine cache, then a coarse one, then partly, cramped, when others leave, from disk (less of it); never what does not fit."""
-    ladder = [NEVER, REFUSED, DISK, LESS_DISK, LATER, CRAMPED, PARTLY, COARSE, FINE, SMALL]
+    """Wholly (fine cache, coarse cache, rough weights), then partly, cramped, when others leave, from disk (less of it); never else."""
+    ladder = [NEVER, REFUSED, DISK, LESS_DISK, LATER, CRAMPED, PARTLY, COARSE, FINE, ROUGH, ROUGHEST, SMALL]
     taken = []
     while (best := choose(ladder)) is not None:
         taken.append(best.quant)
         ladder.remove(best)
-    assert taken == ["IQ3_M", "IQ2_XS", "Q4_K_M", "Q5_K_M", "Q6_K", "Q8_0", "Q5_0", "Q6_K_L"]
+    whole_ones = ["UD-Q4_K_XL", "Q4_K_M", "IQ3_M", "IQ2_XS", "Q3_K_L"]
+    assert taken == [*whole_ones, "Q5_K_M", "Q6_K", "Q8_0", "Q5_0", "Q6_K_L"]
 
 
 def test_the_largest_of_equals_is_taken() -> None:
     """And of two of one size the first."""
     first, second = candidate("A", 5), candidate("B", 5)
-    assert choose([SMALL, first, second]) is SMALL
+    assert choose([candidate("C", 4), first, second]) is first
     assert choose([first, second]) is first
 
 
@@ -112,3 +126,35 @@ def test_a_file_smaller_than_its_norms_has_no_weights_left() -> None:
     assert sum(row.bytes for row in resized(shape, 900_000, 1).tensors) == 0
     bare = replace(shape, tensors=(Tensor("output_norm.weight", (256,), "F32", 1024),))
     assert resized(bare, 2000, 1000) == bare
+
+
+def needing(candidate: Candidate, size: int) -> Candidate:
+    return candidate._replace(verdict=replace(candidate.verdict, exact_bytes=size))
+
+
+def test_a_step_down_in_size_must_be_one_up_in_verdict() -> None:
+    """The same verdict, or a larger need, is no reason; beside what cannot be loaded anything is that can."""
+    assert better([COARSE, FINE, SMALL], PARTLY) is FINE
+    assert better([SMALL], FINE) is None
+    assert better([LESS_DISK], DISK) is None
+    assert better([needing(FINE, 9)], needing(PARTLY, 8)) is None
+    assert better([needing(FINE, 8)], needing(PARTLY, 8)) is not None
+    large = needing(DISK, 9)
+    assert better([large], needing(NEVER, 8)) is large
+    assert better([REFUSED, NEVER], NEVER) is None
+    assert better([], NEVER) is None
+
+
+def test_an_encoder_belongs_to_models_of_its_width() -> None:
+    """Where either does not tell, it may."""
+    shape = some_shape(width=256)
+    assert belongs(Projector("clip", 1, 1, widths=(128, 256)), shape)
+    assert not belongs(Projector("clip", 1, 1, widths=(128,)), shape)
+    assert belongs(Projector("clip", 1, 1), shape)
+    assert belongs(Projector("clip", 1, 1, widths=(128,)), replace(shape, embedding=0))
+
+
+def test_a_hundredth_is_negligible() -> None:
+    """Of the model's weights; scratch counts."""
+    assert negligible(Projector("clip", 5, 4), 1000)
+    assert not negligible(Projector("clip", 5, 5), 1000)

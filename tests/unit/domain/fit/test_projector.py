@@ -83,7 +83,7 @@ def test_an_encoder_that_declares_nothing_is_not_free():
     silent = shape_from_projector({}, [ROW])
     assert silent.upper_bound
     assert 50 * MIB < silent.compute_bytes < GIB
-    assert shape_from_projector({}, []) == ("", 0, 0, False)
+    assert shape_from_projector({}, [])._replace(widths=()) == ("", 0, 0, False, ())
 
 
 @pytest.mark.parametrize(
@@ -198,3 +198,20 @@ def test_a_larger_picture_or_encoder_never_costs_less(side, more, width, ff):
     assert (
         shape_from_projector(vision("mlp", side, 14, width, ff + more, 0), [ROW]).compute_bytes >= small.compute_bytes
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "layers", "widths"),
+    [
+        (2560, {"mm.input_projection.weight": (2560, 1152)}, (2560,)),
+        (768, {"mm.0.weight": (1024, 4096), "mm.2.weight": (4096, 4096)}, (1024, 4096)),
+        (2560, {"v.blk.0.attn_q.weight": (1152, 1152)}, (2560,)),
+        (0, {"resampler.proj.weight": (4096, 4096)}, (4096,)),
+        (0, {"v.blk.0.attn_q.weight": (1152, 1152)}, ()),
+    ],
+)
+def test_the_widths_of_the_models_that_it_goes_with(said, layers, widths):
+    """Its own word where a layer towards the model bears it out; else those layers; else the word alone; else nothing."""
+    rows = [Tensor(name, shape, "F16", 2) for name, shape in layers.items()]
+    keys = {"clip.has_vision_encoder": True} | ({"clip.vision.projection_dim": said} if said else {})
+    assert shape_from_projector(keys, rows).widths == widths

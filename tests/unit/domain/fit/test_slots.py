@@ -3,7 +3,7 @@
 import pytest
 
 from blazar.domain.fit.settings import Settings
-from blazar.domain.fit.slots import MOST, chosen, engine_ctx
+from blazar.domain.fit.slots import MOST, chosen, engine_ctx, shared
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,13 @@ def test_configured_slots_that_share_a_cache_share_one_window():
     """It is not multiplied; slots chosen here bring their windows along."""
     assert engine_ctx(Settings(parallel=4, kv_unified=True), 4096, 4) == 4096
     assert engine_ctx(Settings(kv_unified=True), 4096, 4) == 16384
+
+
+def test_slots_with_windows_of_their_own_do_not_share_one():
+    """In one cache as in several: what the planner chooses itself, asked for in so many words."""
+    assert engine_ctx(Settings(parallel=4, kv_unified=True, own_windows=True), 4096, 4) == 16384
+    assert [shared(Settings(kv_unified=unified, own_windows=own)) for unified, own in ((1, 0), (1, 1), (0, 0))] == [
+        1,
+        0,
+        0,
+    ]

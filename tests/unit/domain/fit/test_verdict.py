@@ -16,6 +16,15 @@ def test_a_share_uses_the_sum_of_its_parts():
     assert share.headroom == 90 - 28 - 20
 
 
+def test_a_share_is_charged_its_margin_or_its_floor():
+    """And lacks what of that is not free."""
+    card = Share("CUDA0", 100, 90, weights=60, margin=20, floor=75)
+    assert (card.charge, card.lacking) == (80, 0)
+    heavy = Share("CUDA0", 100, 90, weights=75, margin=10, floor=95)
+    assert (heavy.charge, heavy.lacking, heavy.headroom) == (95, 5, 5)
+    assert Share("host", 100, 10, weights=16, mapped=8, margin=3).lacking == 1
+
+
 def test_mapped_weights_need_not_be_there():
     """The kernel reads them again when they are wanted."""
     assert Share("host", 100, 10, weights=16, mapped=8).headroom == 2

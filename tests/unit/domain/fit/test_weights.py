@@ -136,7 +136,7 @@ def test_the_first_pattern_that_is_found_decides():
     """And the counted settings come before any pattern, as they do on the engine's command line."""
     override = ((r"blk\.[01]\.", "CUDA1"), (r"blk\.1\.", "CPU"), (r"^output", "CPU"), ("exps", "RPC0[10.0.0.2:50052]"))
     weights = weigh(model(), Settings(cpu_moe_n=1, override_tensor=override))
-    assert weights.elsewhere == (("CUDA1", 31 + BLOCK), ("RPC0", 2200))
+    assert weights.elsewhere == (("CUDA1", 31 + BLOCK), ("RPC0[10.0.0.2:50052]", 2200))
     assert [part.host for part in weights.blocks] == [1100, 0, 0, 0]
     assert (weights.input, weights.output) == (110, 0)
 

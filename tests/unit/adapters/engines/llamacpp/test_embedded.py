@@ -27,7 +27,7 @@ from tests.support.scripted_gguf import CONCLUSION, HELLO, HELLO_TOKENS, THOUGHT
 
 WORDS = (sys.executable, "-m", EMBEDDED_MODULE)
 # The wheel has no field for these; its --help does not list them, so they are reported and never sent.
-NOT_IN_THE_WHEEL = {"--device", "--n-cpu-moe", "--n-cpu-ffn"}
+NOT_IN_THE_WHEEL = {"--device", "--n-cpu-moe", "--n-cpu-ffn", "--rpc", "--gpu-layers-draft", "--device-draft"}
 
 with_engine = pytest.mark.skipif(
     importlib.util.find_spec("xllamacpp") is None, reason="the embedded engine is not installed (blazar[embedded])"
@@ -238,6 +238,7 @@ yarn_beta_slow = 1.0
 server_timeout_secs = 5
 sse_ping_interval = -1
 reuse_port = true
+rpc_servers = "10.0.0.2:50052"
 cache_type_k = "q8_0"
 cache_type_v = "q4_0"
 kv_unified = true
@@ -254,7 +255,8 @@ def test_every_key_of_the_configuration_is_honoured() -> None:
 
     settings = load_config(EVERYTHING, "config.toml").config.settings_for("m")
     planned = {"model_path": "/m", "alias": "m", "ctx_size": 512, "slots": 1, "pooling": "mean"}
-    planned |= {"gpu_layers": 3, "kv_unified_per_slot": 256}
+    planned |= {"gpu_layers": 3, "kv_unified_per_slot": 256, "projector_offload": False, "projector_device": "none"}
+    planned |= {"draft_gpu_layers": 0, "draft_devices": ("none",)}
     argv = compile_argv(LLAMACPP_FLAGS, settings | planned, flags_in(help_text()))
     assert set(argv.unknown) == NOT_IN_THE_WHEEL
     silent = {flag.name for flag in LLAMACPP_FLAGS} - {*argv.words, *argv.unknown}

@@ -31,11 +31,20 @@ def mib(number: float) -> int:
 def test_a_load_on_the_processor() -> None:
     """Weights, cache, scratch and output, to the engine's own rounding; sums and limits are not counted twice."""
     assert heard(*ON_CPU) == {
-        ("host", "weights"): mib(92.10),
+        ("host", "mapped"): mib(92.10),
         ("host", "output"): mib(0.38),
         ("host", "kv"): mib(90),
         ("host", "compute"): mib(18.64),
     }
+
+
+def test_repacked_weights_are_told_from_the_file_they_came_from() -> None:
+    """As a Q4_0 model with a tied embedding announces them: the stretch of the file, and the copy. Another build of the CPU's own buffers is neither."""
+    assert heard(
+        "load_tensors:   CPU_Mapped model buffer size =    71.80 MiB",
+        "load_tensors:   CPU_REPACK model buffer size =    72.14 MiB",
+        "load_tensors:          CPU model buffer size =     1.00 MiB",
+    ) == {("host", "mapped"): mib(71.80), ("host", "repacked"): mib(72.14), ("host", "weights"): mib(1)}
 
 
 def test_a_log_may_come_in_any_pieces() -> None:
@@ -67,7 +76,7 @@ def test_a_load_over_two_cards() -> None:
         "sched_reserve:      CUDA1 compute buffer size =   310.00 MiB",
         "sched_reserve:  CUDA_Host compute buffer size =    40.00 MiB",
     ) == {
-        ("host", "weights"): mib(100),
+        ("host", "mapped"): mib(100),
         ("host", "output"): mib(0.5),
         ("host", "compute"): mib(40),
         ("CUDA0", "weights"): mib(4000),
@@ -137,4 +146,4 @@ def test_what_only_looks_like_it_is_not_heard() -> None:
     memory = MemoryLines()
     memory.feed("x" * 10 * LONGEST_LINE)
     memory.feed("\n" + HEAD + ON_CPU[0] + "\n")
-    assert [buffer.what for buffer in memory.buffers] == ["weights"]
+    assert [buffer.what for buffer in memory.buffers] == ["mapped"]

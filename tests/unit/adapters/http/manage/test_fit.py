@@ -55,7 +55,16 @@ def test_an_unknown_model_is_a_404() -> None:
 
 @pytest.mark.parametrize(
     ("client", "status"),
-    [("127.0.0.1", 404), ("::1", 404), ("127.8.9.1", 404), ("192.168.1.5", 403), ("fe80::1%eth0", 403), ("name", 403)],
+    [
+        ("127.0.0.1", 404),
+        ("::1", 404),
+        ("127.8.9.1", 404),
+        ("::ffff:127.0.0.1", 404),
+        ("::ffff:192.168.1.5", 403),
+        ("192.168.1.5", 403),
+        ("fe80::1%eth0", 403),
+        ("name", 403),
+    ],
 )
 def test_paths_are_read_for_callers_on_this_machine_only(client: str, status: int) -> None:
     """To others an error would tell which files there are."""
@@ -70,6 +79,28 @@ def test_paths_are_read_for_callers_on_this_machine_only(client: str, status: in
         assert parts.fitted == []
 
 
+@pytest.mark.parametrize("path", ["/etc/passwd", "/etc", "/nowhere/at/all", "/"])
+@pytest.mark.parametrize("header", ["x-forwarded-for", "forwarded", "x-real-ip", "via"])
+def test_a_proxy_here_asks_for_somebody_else(header: str, path: str) -> None:
+    """One answer whether it exists or not."""
+    parts = Parts(SMALL)
+    answer = call(parts.app, "POST", "/api/fit", [(header, "192.168.1.5")], body={"model": path})
+    assert (answer.status, parts.fitted) == (403, [])
+    assert answer.json()["error"]["message"] == teaching.fit_path_elsewhere(path)
+
+
+def test_a_path_wants_a_key_that_manages_where_there_are_keys() -> None:
+    """None and a limited one are refused before the path is looked at, also from this machine."""
+    keys = (Key("all", "plm_all"), Key("k", "plm_secret", ("smollm2",)))
+    parts = Parts(SMALL, layers=doors(keys=keys))
+    for path in ("/etc/passwd", "/nowhere"):
+        for header, status in (([], 401), ([("authorization", "Bearer plm_secret")], 403)):
+            assert call(parts.app, "POST", "/api/fit", header, body={"model": path}).status == status
+    assert parts.fitted == []
+    managing = [("authorization", "Bearer plm_all")]
+    assert call(parts.app, "POST", "/api/fit", managing, body={"model": "/nowhere"}).status == 404
+
+
 def test_a_key_for_some_models_may_not_ask() -> None:
     """It reads any model of any registry."""
     parts = Parts(SMALL, layers=doors(keys=(Key("k", "plm_secret", ("smollm2",)),)))
@@ -80,3 +111,13 @@ def test_a_key_for_some_models_may_not_ask() -> None:
 def test_few_targets_are_looked_at_together() -> None:
     """Each holds a thread for as long as a registry takes."""
     assert AT_ONCE <= 4
+
+
+def test_an_answer_is_described_to_its_last_field() -> None:
+    """What is served and what the description says are the same fields, at every depth."""
+    from blazar.adapters.http.schema.manage import FitAnswer
+    from tests.support.fit_answers import answer
+
+    found = answer()
+    found["verdict"]["memory"]["caches"] = [{"name": "kv", "cells": 1, "streams": 1, "layers": 1, "k": 1, "v": 1}]
+    assert FitAnswer.model_validate(found).model_dump() == found

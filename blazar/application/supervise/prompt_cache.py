@@ -1,0 +1,53 @@
+"""How much main memory a child may keep prompts in (`cache_ram_mb`), beside what its load was planned with. Reads nothing.
+
+The engine fills that cache while it serves, long after admission: no plan counts it, so it has to live on what the plan leaves.
+"""
+
+from typing import NamedTuple
+
+from blazar.application.supervise.surroundings import Sized
+from blazar.domain import teaching
+from blazar.domain.fit.shares import HOST
+from blazar.domain.fit.verdict import Outcome
+
+MIB = 2**20
+OPEN = 8192
+"""The key's default, MiB. Nobody has to have chosen it, so it gives way without a word; another value is a choice and stays."""
+
+
+class PromptCache(NamedTuple):
+    """MiB that the child is told, and what has to be said about it. 0 switches the engine's cache off."""
+
+    mib: int
+    notes: tuple[str, ...] = ()
+
+
+def prompt_cache(configured: int, capped: int, sized: Sized | None) -> PromptCache:
+    """`configured` is the key's value, `capped` the same within its share of the machine, both MiB."""
+    left = spare(sized)
+    if left is None or capped <= left:
+        return PromptCache(capped)
+    return (
+        PromptCache(left) if configured == OPEN else PromptCache(capped, (teaching.prompt_cache_beyond(capped, left),))
+    )
+
+
+def spare(sized: Sized | None) -> int | None:
+    """MiB of main memory that a plan leaves free beyond its margin; None where nobody knows.
+
+    A load that is too large, or comes too early, may be tried all the same (`spawn_mem_guard` off): prompts must not make it
+    worse. Where a plan names who leaves first, it is their room too; where it waits for others, it is not.
+
+    Mapped weights that the kernel may drop are no room here: prompts would drive them out.
+    """
+    if sized is None or sized.verdict.outcome is Outcome.REFUSED:
+        return None
+    shares = sized.verdict.shares
+    shared = {device.name for device in sized.machine.devices if device.shared}
+    host = next((share for share in shares if share.device == HOST), None)
+    now = sized.machine.ram_available
+    if host is None or not host.free or not now:
+        return None
+    taken = sum(share.used for share in shares if share.device in shared)
+    taken += 0 if sized.verdict.evict else max(0, host.free - now)
+    return max(0, host.headroom - host.mapped - taken) // MIB

@@ -1,0 +1,59 @@
+"""The active build without the catalog."""
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+from blazar.adapters.store.catalog import SqliteEngineCatalog
+from blazar.adapters.store.database import Database
+from blazar.adapters.store.glance import build_of
+from blazar.domain.kinds import EngineKind
+from tests.fakes.engines import an_engine
+
+
+def test_it_is_the_one_that_the_catalog_says(tmp_path: Path) -> None:
+    """Paths anchored, words with the server in its place; other kinds do not count."""
+    path = tmp_path / "blazar.db"
+    database = Database(path)
+    catalog = SqliteEngineCatalog(database)
+    inside = str(tmp_path / "engines" / "b1" / "llama-server")
+    catalog.add_engine(an_engine("b1", server_path=inside))
+    catalog.add_engine(an_engine("b2", server_path="/opt/llama-server", command=("/usr/bin/env", "/opt/llama-server")))
+    catalog.add_engine(an_engine("other", kind=EngineKind.MISTRALRS))
+    for tag in ("b1", "b2"):
+        catalog.set_active(EngineKind.LLAMACPP, tag)
+        found = build_of(path, EngineKind.LLAMACPP)
+        stored = catalog.find_engine(tag)
+        assert found is not None
+        assert stored is not None
+        assert (found.tag, found.server_path, found.words, found.active) == (
+            tag,
+            stored.server_path,
+            stored.words,
+            True,
+        )
+    pinned = build_of(path, EngineKind.LLAMACPP, "b1")
+    assert pinned is not None
+    assert (pinned.tag, pinned.active) == ("b1", False)
+    assert build_of(path, EngineKind.LLAMACPP, "other") is None
+    assert build_of(path, EngineKind.SGLANG) is None
+    database.close()
+
+
+def test_where_nothing_can_be_read_nothing_is_known(tmp_path: Path) -> None:
+    """Without a database, in one of another make, in a file that is none; nothing comes into being."""
+    assert build_of(tmp_path / "blazar.db", EngineKind.LLAMACPP) is None
+    assert list(tmp_path.iterdir()) == []
+    other = tmp_path / "other.db"
+    sqlite3.connect(other).close()
+    assert build_of(other, EngineKind.LLAMACPP) is None
+    text = tmp_path / "text.db"
+    text.write_text("x" * 5000)
+    assert build_of(text, EngineKind.LLAMACPP) is None
+
+
+def test_no_orm_is_imported() -> None:
+    """That is what it is for."""
+    code = "import sys, blazar.adapters.store.glance; print('sqlmodel' in sys.modules, 'sqlalchemy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False False\n"
