@@ -64,7 +64,8 @@ def one_round(stub: Path, tool: Path, model: Path, into: Rounds, facts: Facts) -
                 cold(stub, gateway, facts)
     if rig.compiler() is None:  # the stand-in paces every answer, so it cannot hold some and give others at once
         return
-    with rig.blazar(stub, model, moments.HELD_PACE_US, slots=moments.HELD + 100, chunks=moments.HELD_CHUNKS) as gateway:
+    slots, chunks, more = moments.HELD_SLOTS, moments.HELD_CHUNKS, moments.HELD_BY[1:]
+    with rig.blazar(stub, model, moments.HELD_PACE_US, slots=slots, chunks=chunks, more=more) as gateway:
         held = moments.held_streams(tool, gateway)
         if held.errors:
             print(f"  ! held streams: {held.errors} errors")

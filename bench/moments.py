@@ -1,5 +1,6 @@
 """What is no throughput: a model's first token from cold, streams that are merely held, the processor time of a command."""
 
+import contextlib
 import http.client
 import json
 import resource
@@ -15,6 +16,9 @@ from bench.quiet import CHILD, alone_on
 CHAT = "/v1/chat/completions"
 HELD = 1000
 """Streams held at once, and one token every five seconds on each: people who watch an answer come."""
+HELD_BY = ("bench", "bench2", "bench3", "bench4", "bench5")
+"""Models that share them evenly: llama.cpp has at most 256 slots a child (LLAMA_MAX_SEQ), and a plan for more is refused."""
+HELD_SLOTS = HELD // len(HELD_BY) + 20
 HELD_PACE_US, HELD_CHUNKS = 5_000_000, 4
 
 
@@ -66,20 +70,26 @@ class Held(NamedTuple):
 
 def held_streams(tool: Path, gateway: rig.Gateway) -> Held:
     """Hold many streams at once; measure memory and what other requests feel."""
-    rig.load(tool, gateway.target, CHAT, rig.BODY, width=16, count=500, seconds=3)
+    for name in HELD_BY:
+        rig.load(tool, gateway.target, CHAT, rig.BODY.replace('"bench"', f'"{name}"'), width=16, count=500, seconds=3)
     before = rig.rss_bytes(gateway.target.pid)
-    words = [str(tool), str(gateway.target.port), CHAT, str(HELD), str(HELD), "60", "0", rig.KEY]
+    share = str(HELD // len(HELD_BY))
+    words = [str(tool), str(gateway.target.port), CHAT, share, share, "60", "0", rig.KEY]
     pipe: Any = subprocess.PIPE
-    with rig.process(words, stdin=pipe, stdout=pipe, **alone_on(CHILD)) as holding:
-        assert holding.stdin is not None
-        assert holding.stdout is not None
-        holding.stdin.write(rig.STREAM)
-        holding.stdin.close()
+    with contextlib.ExitStack() as all_of_them:
+        holding = [
+            all_of_them.enter_context(rig.process(words, stdin=pipe, stdout=pipe, **alone_on(CHILD))) for _ in HELD_BY
+        ]
+        for name, one in zip(HELD_BY, holding, strict=True):
+            assert one.stdin is not None
+            one.stdin.write(rig.STREAM.replace('"bench"', f'"{name}"'))
+            one.stdin.close()
         time.sleep(3)  # all of them have begun
         each = (rig.rss_bytes(gateway.target.pid) - before) / HELD
         small = rig.load(tool, gateway.target, CHAT, rig.BODY, width=4, count=400, seconds=4, rate=100)
-        result = json.loads(holding.stdout.read())
-    return Held(each, small["p99"], result["errors"] + small["errors"] + (HELD - result["done"]))
+        results = [json.loads(one.stdout.read()) for one in holding if one.stdout is not None]
+    errors, done = (sum(result[field] for result in results) for field in ("errors", "done"))
+    return Held(each, small["p99"], errors + small["errors"] + (HELD - done))
 
 
 def verb_cpu(words: Sequence[str], env: dict[str, str]) -> float:

@@ -161,6 +161,7 @@ def import_cpu(env: dict[str, str]) -> float:
 def fit_verb_cpu(folder: Path, env: dict[str, str]) -> float:
     """Processor milliseconds of `blazar fit` on the file; every run is a process that has never read it."""
     model = sparse_model(folder)
+    env = env | {"XDG_CONFIG_HOME": str(folder / "config"), "XDG_DATA_HOME": str(folder / "data")}  # where no daemon is
     words = [sys.executable, "-m", "blazar", "fit", str(model), "--ram", "64", "--json"]
     subprocess.run(words, env=env, check=False, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
     return verb_cpu(words, env)

@@ -154,8 +154,13 @@ class Gateway(NamedTuple):
 
 
 @contextlib.contextmanager
-def blazar(stub: Path, model: Path, pace_us: int, slots: int = SLOTS, chunks: int = 200) -> Iterator[Gateway]:
-    """The whole daemon with one key, its audit log and its access log, in front of the stub as its engine."""
+def blazar(
+    stub: Path, model: Path, pace_us: int, *, slots: int = SLOTS, chunks: int = 200, more: tuple[str, ...] = ()
+) -> Iterator[Gateway]:
+    """The whole daemon with one key, its audit log and its access log, in front of the stub as its engine.
+
+    `more` are further names of the model, each with a child of its own once it is asked for.
+    """
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         config = home / "config" / "blazar" / "config.toml"
@@ -171,6 +176,8 @@ def blazar(stub: Path, model: Path, pace_us: int, slots: int = SLOTS, chunks: in
         }
         verb = [sys.executable, "-m", "blazar"]
         subprocess.run([*verb, "import", str(model), "--name", "bench"], env=env, check=True, stdout=subprocess.DEVNULL)
+        for name in more:
+            subprocess.run([*verb, "cp", "bench", name], env=env, check=True, stdout=subprocess.DEVNULL)
         port = free_port()
         begin = time.monotonic()
         log = (home / "stderr.txt").open("w")
@@ -190,9 +197,11 @@ def blazar(stub: Path, model: Path, pace_us: int, slots: int = SLOTS, chunks: in
 
 
 def children(pid: int) -> list[int]:
-    return [
-        int(word) for task in Path(f"/proc/{pid}/task").iterdir() for word in (task / "children").read_text().split()
-    ]
+    found = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # a thread that ended while we looked had none
+            found += [int(word) for word in (task / "children").read_text().split()]
+    return found
 
 
 def first_answer(port: int) -> None:

@@ -5,12 +5,23 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, Strict
+from pydantic import AfterValidator, Field, Strict
+from pydantic_core import PydanticCustomError
 
 from blazar.application.config.knob import Keys, Knob, shaped
+from blazar.domain import teaching
+
+
+def _unique(names: tuple[str, ...]) -> tuple[str, ...]:
+    """A device that is named twice has its memory only once."""
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise PydanticCustomError("blazar", "{why}", {"why": teaching.config_wants("unique", name)})
+    return names
+
 
 # Items are joined by commas on the command line, so that none may hold one.
-Devices = tuple[Annotated[str, shaped(r"[^,\s]+", "device")], ...]
+Devices = Annotated[tuple[Annotated[str, shaped(r"[^,\s]+", "device")], ...], AfterValidator(_unique)]
 Tensors = tuple[Annotated[str, shaped(r"[^,=]+=[^,=]+", "tensor")], ...]
 
 
@@ -25,7 +36,7 @@ class PlacementKeys(Keys):
     """The GPU that computes what is not split; -1: the first."""
     split_mode: Literal["", "none", "layer", "row", "tensor"] = ""
     """How a model is split over several GPUs."""
-    tensor_split: Annotated[str, shaped(r"\d+(\.\d+)?(,\d+(\.\d+)?)*", "ratios"), Knob(per_model=True)] = ""
+    tensor_split: Annotated[str, shaped(r"[0-9]+(\.[0-9]+)?(,[0-9]+(\.[0-9]+)?)*", "ratios"), Knob(per_model=True)] = ""
     """Shares of the GPUs, such as `3,1`."""
     cpu_moe_n: Annotated[int, Field(ge=0), Knob(per_model=True)] = 0
     """Layers whose experts stay in main memory, counted from the first."""

@@ -9,8 +9,7 @@ from typing import Any
 
 from blazar.application.supervise.fit_settings import unified
 from blazar.domain.fit.machine import Machine
-from blazar.domain.fit.planner import NO_DEVICE
-from blazar.domain.fit.settings import Settings
+from blazar.domain.fit.settings import NO_DEVICE, Settings
 from blazar.domain.fit.shards import pins
 from blazar.domain.fit.verdict import Verdict
 
@@ -37,8 +36,14 @@ def flags_for(verdict: Verdict, settings: Mapping[str, Any], machine: Machine) -
     if settings["split_mode"] in ("", "layer") and settings["main_gpu"] < 0:
         # Without a layer for it too: told no device, a child would set up every card all the same.
         told["devices"] = tuple(settings["devices"]) or chosen.devices
-        told["tensor_split"] = settings["tensor_split"] or ",".join(f"{part:g}" for part in chosen.tensor_split)
+        told["tensor_split"] = _split(settings["tensor_split"], chosen)
     return told
+
+
+def _split(configured: str, chosen: Settings) -> str:
+    """Ratios as they are written, unless they have nothing for every device: that leaves the split to the plan."""
+    some = any(float(part) for part in configured.split(",")[: len(chosen.devices)] if part)
+    return configured if some else ",".join(f"{part:g}" for part in chosen.tensor_split)
 
 
 def _beside(chosen: Settings) -> dict[str, Any]:

@@ -225,7 +225,7 @@ class Search:
 
     def partly(self, cards: Sequence[Device], layers: int | None) -> Layout:
         """As many layers as the devices take, if the host's part visits them as for `layers` layers (None: as much as it may)."""
-        scratch, ways = self.load.scratch(1), []
+        scratch, ways, visited = self.load.scratch(1), [], self.load.visiting(layers) > 0
         for layout, rooms in self.tries(cards, layers, True):
             if self.settings.tensor_split and layout.counts:
                 continue
@@ -234,7 +234,7 @@ class Search:
             else:
                 counts = fill(self.bill, scratch, rooms, 1, 1)
             # Where the first gets none, the next one has the guests: that is a try of its own.
-            if counts[0] or self.settings.tensor_split or not sum(counts):
+            if counts[0] or not visited or self.settings.tensor_split or not sum(counts):
                 ways.append(layout._replace(counts=layout.counts + counts))
         return max(ways, key=lambda layout: sum(layout.counts))
 

@@ -10,24 +10,22 @@ from itertools import combinations
 
 from blazar.domain import teaching
 from blazar.domain.fit import budget, guard
-from blazar.domain.fit.caches import aborts, refusal
+from blazar.domain.fit.caches import aborts, refusal, types_unknown
 from blazar.domain.fit.compute import compute_bytes
 from blazar.domain.fit.compute_geometry import Same
 from blazar.domain.fit.demand import memory
+from blazar.domain.fit.flaws import check
 from blazar.domain.fit.ladder import Case, Found, decide, following, thinned, wish
 from blazar.domain.fit.levers import levers
 from blazar.domain.fit.machine import Machine, Running
 from blazar.domain.fit.placement import candidates
 from blazar.domain.fit.report import Memory
-from blazar.domain.fit.settings import Draft, Settings
+from blazar.domain.fit.settings import NO_DEVICE, Draft, Settings
 from blazar.domain.fit.shape import ModelShape
 from blazar.domain.fit.shares import HOST, outputs
 from blazar.domain.fit.slots import shared
 from blazar.domain.fit.verdict import Outcome, Share, Verdict
 from blazar.domain.fit.windows import STEP
-
-NO_DEVICE = "none"
-"""What llama.cpp takes as the name of no device (`--device none`)."""
 
 _PAIRS = 2
 """Idle models that are tried out exhaustively, in sets of up to this many; larger sets are found by leaving models out."""
@@ -47,9 +45,11 @@ def plan(shape: ModelShape, machine: Machine, settings: Settings, cap: int = 0) 
     Unknown sizes refuse nothing. More free memory never makes a fitting load unfit; more context, slots or precision never
     makes an unfit one fit, and in the same places (devices, layers on each, projector, draft) no device ever needs less for it.
     Sums of different places do not compare: devices that hold all of a model between them keep their inputs four times, those
-    that hold a part of it once. Raises `Malformed` for an `override_tensor` pattern that cannot be read.
+    that hold a part of it once. Raises `Malformed` for a setting that no load can have (`flaws`), and for an
+    `override_tensor` pattern that cannot be read.
     """
-    case = Case(shape, machine, settings, cap)
+    check(settings)
+    case = Case(shape, machine, _meant(machine, settings), cap)
     if sentence := _refused(case):
         return _without_plan(case, sentence)
     found = decide(case)
@@ -67,8 +67,16 @@ def plan(shape: ModelShape, machine: Machine, settings: Settings, cap: int = 0) 
     return _never(case)
 
 
+def _meant(machine: Machine, settings: Settings) -> Settings:
+    """Ratios of nothing for every device are none to the engine (`all_zero`, src/llama-model.cpp)."""
+    some = any(settings.tensor_split[: len(candidates(machine, settings))])
+    return settings if some else replace(settings, tensor_split=())
+
+
 def _refused(case: Case) -> str | None:
     """The engine's own refusals, what it would end itself over, and devices that are not there."""
+    if sentence := types_unknown(case.settings):
+        return sentence
     known = [device.name for device in case.machine.pool]
     for key, name in _named(case.settings):
         if name not in known and name != NO_DEVICE:
@@ -102,9 +110,12 @@ def _after(case: Case, leaving: Iterable[Running]) -> Case:
 
 def _after_eviction(case: Case, idle: Sequence[Running], freed: Found) -> Verdict:
     """The fewest that suffice, those first that are listed first (the least recently used)."""
+    # With a window below the ladder's floor all layers may be where they should be as well: that takes every step.
+    steps = decide(_after(case, idle), whole=True) is not None
 
     def suffices(leaving: Sequence[Running]) -> Found | None:
-        return decide(_after(case, leaving), whole=freed.whole)
+        found = decide(_after(case, leaving), whole=steps)
+        return found if found and (found.whole or not freed.whole) else None
 
     for count in range(1, min(_PAIRS, len(idle) - 1) + 1):
         for few in combinations(idle, count):

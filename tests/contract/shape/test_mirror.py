@@ -37,7 +37,6 @@ WITHOUT_TWIN = {
     "application/config/children.py": "declared keys; config/test_model and test_layers read them",
     "application/config/gateway.py": "declared keys; config/test_model and test_layers read them",
     "application/config/observability.py": "declared keys; config/test_model and test_layers read them",
-    "application/config/placement.py": "declared keys; config/test_model and test_layers read them",
     "application/config/reasoning.py": "declared keys; config/test_model and test_layers read them",
     "application/config/resources.py": "declared keys; config/test_model and test_layers read them",
     "application/config/tables.py": "declared keys; config/test_model and test_layers read them",

@@ -78,6 +78,13 @@ def test_in_doubt_the_engine_s_own_mapping_holds():
     assert (flags["devices"], env) == (("ROCm0",), {})
 
 
+@pytest.mark.parametrize("zeros", ["0", "0,0", "0.0,0", "0,0,7"])
+def test_ratios_of_nothing_leave_the_split_to_the_plan(zeros):
+    """The engine would split by what is free then, which is not what was planned."""
+    for weights in (10, 30):
+        assert told(TWO, weights, tensor_split=zeros) == told(TWO, weights)
+
+
 @pytest.mark.parametrize(
     ("said", "devices", "split"),
     [

@@ -9,9 +9,10 @@ import pytest
 from blazar.domain.errors import Malformed
 from blazar.domain.fit.demand import memory
 from blazar.domain.fit.flaws import _RULES, check
+from blazar.domain.fit.planner import plan
 from blazar.domain.fit.settings import Draft, Settings
 from blazar.domain.fit.shape import Projector
-from tests.support.fit_shapes import DENSE
+from tests.support.fit_shapes import DENSE, cards
 
 HUGE = 10**400
 """Neither a float nor, at ten times its length, a text."""
@@ -51,7 +52,7 @@ def test_a_setting_that_no_load_can_have_is_refused_by_its_key(name, value):
     asked = replace(Settings(), **{name: value})
     drafted = Settings(draft=Draft(DENSE, asked))
     for settings, key in ((asked, name), (drafted, f"draft.{name}")):
-        for ask in (check, lambda one: memory(DENSE, one)):
+        for ask in (check, lambda one: memory(DENSE, one), lambda one: plan(DENSE, cards(24), one)):
             with pytest.raises(Malformed) as refused:
                 ask(settings)
             assert refused.value.field == key

@@ -6,9 +6,12 @@ import pytest
 
 from blazar.domain.fit.budget import MARGIN_PER_DEVICE, admission_floor
 from blazar.domain.fit.machine import GIB, Device, Machine
-from blazar.domain.fit.placement import candidates, fitting, hopeless, place
+from blazar.domain.fit.placement import Search, candidates, fitting, hopeless, place
+from blazar.domain.fit.planner import plan
 from blazar.domain.fit.settings import Draft, Settings
 from blazar.domain.fit.shape import Projector
+from blazar.domain.fit.verdict import Outcome
+from tests.support.fit_rows import shape_of
 from tests.support.fit_shapes import CLOSED, DENSE, MIB, Dense, alternating, billed, cards, load
 
 BIG = Dense(size=16 * GIB).shape()
@@ -310,3 +313,12 @@ def test_what_is_hopeless_at_a_glance_does_not_fit(asked, paging, gib, ram):
         found = place(one, partly)
         assert not (hopeless(one, partly) and found.fits)
         assert fitting(one, partly) == (found if found.fits else None)
+
+
+def test_an_output_layer_alone_may_lie_on_a_later_card():
+    """No block has room on any card, and with one token at a time nothing visits the first: the last card takes the output layer, the host the rest."""
+    shape = shape_of("nanbeige-loops2")
+    asked = replace(CLOSED, ctx=2**31 - 1, ubatch=1)
+    assert Search(load(shape, cards(24, 24), asked)).partly(cards(24, 24).pool, 1).counts == (0, 1)
+    assert plan(shape, cards(24, 24), asked).outcome is Outcome.NEVER
+    assert plan(shape, cards(24, 24, ram=2**20), asked).fits

@@ -1,6 +1,6 @@
 """Whether a load fits, and who would have to leave."""
 
-from dataclasses import replace
+from dataclasses import astuple, fields, replace
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +10,7 @@ from blazar.domain import teaching
 from blazar.domain.errors import Malformed
 from blazar.domain.fit.budget import MARGIN_PER_DEVICE, admission_floor, charge
 from blazar.domain.fit.demand import memory
+from blazar.domain.fit.ladder import FLOOR
 from blazar.domain.fit.machine import GIB, Device, Machine, Running, imagined
 from blazar.domain.fit.planner import plan
 from blazar.domain.fit.settings import CACHE_TYPES, Draft, Settings
@@ -528,6 +529,16 @@ def left_by(machine: Machine, keys: tuple[str, ...]) -> Machine:
     )
 
 
+@pytest.mark.parametrize("layers", [-1, 33])
+def test_nobody_leaves_for_a_load_in_a_tiny_window_that_does_not_need_it(layers):
+    """All layers on devices in a window below the ladder's floor: one model has to leave for it, and only that one does."""
+    devices = tuple(Device(f"CUDA{index}", "cuda", 48 * GIB, free * MIB) for index, free in enumerate((2778, 2626)))
+    none = Running("none", True, False, 0, (("CUDA0", 0), ("CUDA1", 0)))
+    some = Running("some", True, False, 0, (("CUDA0", 0), ("CUDA1", 4810 * MIB)))
+    machine = Machine(64 * GIB, 64 * GIB, devices, (none, some))
+    assert plan(DENSE, machine, Settings(gpu_layers=layers), 16384).evict == ("some",)
+
+
 TENANTS = st.lists(
     st.builds(
         lambda first, second, idle, pinned: (idle, pinned, (("CUDA0", first * MIB), ("CUDA1", second * MIB))),
@@ -545,7 +556,10 @@ TENANTS = st.lists(
     SHAPES, TENANTS, st.integers(0, 12000), st.integers(0, 12000), st.sampled_from((CLOSED, Settings(gpu_layers=-1)))
 )
 def test_those_who_leave_suffice_and_each_is_needed(shape, tenants, first, second, asked):
-    """They are idle and not pinned; without them it fits, and with one of them it would not, or not wholly on devices."""
+    """They are idle and not pinned; without them it fits, and with one of them it would not, or not wholly on devices.
+
+    Or only in a window below the least that the ladder goes down to before it gives layers up.
+    """
     devices = tuple(Device(f"CUDA{index}", "cuda", 48 * GIB, free * MIB) for index, free in enumerate((first, second)))
     running = tuple(Running(f"m{index}", idle, pinned, 0, held) for index, (idle, pinned, held) in enumerate(tenants))
     machine = Machine(64 * GIB, 64 * GIB, devices, running)
@@ -558,4 +572,67 @@ def test_those_who_leave_suffice_and_each_is_needed(shape, tenants, first, secon
         for key in verdict.evict:
             fewer = tuple(other for other in verdict.evict if other != key)
             less = plan(shape, left_by(machine, fewer), asked, 16384)
-            assert not less.fits or less.gpu_layers < verdict.gpu_layers
+            tiny = less.ctx < FLOOR <= verdict.ctx
+            assert not less.fits or less.gpu_layers < verdict.gpu_layers or tiny
+
+
+@pytest.mark.parametrize("zeros", [(0,), (0.0, 0.0), (0, 0, 0, 0), (0, 0, 5)])
+def test_ratios_of_nothing_are_no_ratios(zeros):
+    """The engine splits as if it were told none where every device of the load has 0, whatever stands behind them."""
+    asked = replace(CLOSED, tensor_split=zeros)
+    assert plan(BIG, cards(12, 12), asked) == plan(BIG, cards(12, 12), CLOSED)
+    assert plan(BIG, cards(12, 12), asked).gpu_layers == 33
+
+
+def test_a_ratio_of_nothing_for_one_device_keeps_it_empty():
+    """Only all of them together are none."""
+    verdict = plan(DENSE, cards(24, 24), replace(CLOSED, tensor_split=(0, 1)))
+    assert [share.weights > 0 for share in verdict.shares[1:]] == [False, True]
+
+
+@pytest.mark.parametrize("devices", [("CUDA0", "CUDA0"), ("CUDA0", "CUDA1", "CUDA0")])
+def test_a_device_that_is_named_twice_is_no_second_one(devices):
+    """Its memory would count twice: refused by the key, for a draft as well."""
+    for asked in (replace(CLOSED, devices=devices), replace(CLOSED, draft=Draft(DENSE, Settings(devices=devices)))):
+        with pytest.raises(Malformed, match="each once") as refused:
+            plan(BIG, cards(12, 12), asked)
+        assert refused.value.field.endswith("devices")
+
+
+@pytest.mark.parametrize("key", ["cache_type_k", "cache_type_v"])
+def test_a_cache_type_that_nobody_knows_is_named_by_its_key(key):
+    """The other one follows it where it is open, and is not to blame."""
+    for asked in (Settings(**{key: "nope"}), Settings(ctx=4096, **{key: "nope"})):
+        verdict = plan(DENSE, cards(24), asked)
+        assert verdict.outcome is Outcome.REFUSED
+        assert verdict.sentence == teaching.cache_type_unknown(key, "nope", tuple(CACHE_TYPES))
+        assert memory(DENSE, asked).refused == verdict.sentence
+
+
+_ODD = st.one_of(
+    st.sampled_from(
+        [-1, 0, 1, 10**400, 2.5, float("nan"), float("inf"), None, True, "", "nope", b"x", (), [], {}, (1,)]
+    ),
+    st.integers(),
+    st.text(max_size=3),
+)
+
+
+def answered(asked):
+    """The verdict, or the key that is to blame."""
+    try:
+        return plan(DENSE, cards(24), asked), None
+    except Malformed as refused:
+        return None, refused.field
+
+
+@given(st.dictionaries(st.sampled_from([field.name for field in fields(Settings)]), _ODD, max_size=4))
+@settings(max_examples=150, deadline=None)
+def test_whatever_is_asked_is_answered(odd):
+    """Any value of any setting ends in a verdict without a negative byte, or in a refusal that names the key."""
+    verdict, blamed = answered(Settings(**odd))
+    if verdict is None:
+        assert blamed in odd
+    else:
+        assert verdict.sentence
+        assert all(min(astuple(share)[1:]) >= 0 for share in verdict.shares)

@@ -1,0 +1,30 @@
+"""Devices and shares as they may be written."""
+
+import pytest
+
+from blazar.application.config.layers import load_config
+from blazar.domain import teaching
+from blazar.domain.errors import BadConfig
+
+
+def said(text: str) -> str:
+    """The one problem of this file."""
+    with pytest.raises(BadConfig) as caught:
+        load_config(text, "config.toml")
+    (problem,) = caught.value.problems
+    return problem
+
+
+@pytest.mark.parametrize("where", ["", "[model_overrides.m]\n"])
+@pytest.mark.parametrize("names", [["CUDA0", "CUDA0"], ["CUDA1", "CUDA0", "CUDA1"]])
+def test_a_device_is_named_once(where, names):
+    """Its memory is there once: a plan would count it twice."""
+    assert teaching.config_wants("unique", names[0]) in said(f"{where}devices = {names}")
+    assert load_config(f"{where}devices = {sorted(set(names))}", "config.toml")
+
+
+@pytest.mark.parametrize("shares", ["٣,1", "nan,1", "-1,2", "1e3", "1,", ",1", "1 ,1", "1_0"])
+def test_shares_are_plain_numbers(shares):
+    """What the engine would read as something else, or not at all, is refused here."""
+    assert teaching.config_wants("ratios") in said(f"tensor_split = '{shares}'")
+    assert load_config("tensor_split = '3,1.5,0'", "config.toml")
