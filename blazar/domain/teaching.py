@@ -4,6 +4,7 @@ Clients match on these: rewording one is a breaking change, shows up in the gold
 """
 
 from collections.abc import Sequence
+from math import ceil, floor
 
 
 def _list(words: Sequence[str]) -> str:
@@ -866,11 +867,11 @@ def fit_lever_more_layers(layers: int) -> str:
 
 
 def fit_lever_quant(size: int) -> str:
-    return f"a smaller quant: weights of up to {_gib(size)} fit"
+    return f"a smaller quant: weights of up to {floor(size / 2**30 * 10) / 10:.1f} GiB fit"
 
 
 def fit_lever_memory(what: str, size: int) -> str:
-    return f"{what} of {_gib(size)} or more"
+    return f"{what} of {ceil(size / 2**30 * 10) / 10:.1f} GiB or more"
 
 
 _FIT_NOTES = {

@@ -125,9 +125,11 @@ class Judge:
     def row(self, weighed: Weighed) -> Row:
         """The plan for one of them, and the largest window that it would still fit with."""
         shape, asked = weighed.shape, self._asked(weighed)
-        verdict = self._noted(self._guarded(asked.plan(shape, self.machine), weighed), weighed, asked)
+        verdict = self._noted(
+            self._guarded(asked.plan(shape, self.machine, advise=not weighed.estimated), weighed), weighed, asked
+        )
         open_window = asked._replace(settings=replace(asked.settings, ctx=0), cap=0)
-        most = self._guarded(open_window.plan(shape, self.machine), weighed)
+        most = self._guarded(open_window.plan(shape, self.machine, advise=False), weighed)
         on_accelerators = whole(shape, verdict, accelerated=bool(self.machine.pool))
         roomy = verdict.ctx >= min(asked.window.ctx, shape.trained_ctx or MOST_TOKENS)
         candidate = Candidate(weighed.quant, weighed.size, verdict, on_accelerators, roomy)

@@ -58,9 +58,9 @@ class Asked(NamedTuple):
     window: Window
     notes: tuple[str, ...]
 
-    def plan(self, shape: ModelShape, machine: Machine) -> Verdict:
-        """The planner's answer, with what has to be known beside it."""
-        verdict = plan(shape, machine, self.settings, self.cap)
+    def plan(self, shape: ModelShape, machine: Machine, *, advise: bool = True) -> Verdict:
+        """The planner's answer, with what has to be known beside it; its levers only where they are wanted."""
+        verdict = plan(shape, machine, self.settings, self.cap, advise=advise)
         return replace(verdict, notes=verdict.notes + self.notes)
 
 
@@ -89,7 +89,8 @@ class Preparation:
         settings = replace(settings, **self.extra.load, devices=self._alone(machine) or settings.devices)
         cap = cap_for(self.settings, trained, wish)
         if "ctx" in self.extra.load:
-            settings, cap = replace(settings, ctx=window.ctx_size), 0
+            # What was told is all that there is: slots of ours would take their windows out of it, not bring them along.
+            settings, cap = replace(settings, ctx=window.ctx_size, parallel=settings.parallel or 1), 0
         if extras.draft:
             settings = replace(settings, draft=self._draft(extras.draft.shape, settings))
         return Asked(replace(settings, ctx=0) if cap else settings, cap, window, tuple(notes))

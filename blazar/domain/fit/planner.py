@@ -31,11 +31,12 @@ _PAIRS = 2
 """Idle models that are tried out exhaustively, in sets of up to this many; larger sets are found by leaving models out."""
 
 
-def plan(shape: ModelShape, machine: Machine, settings: Settings, cap: int = 0) -> Verdict:
+def plan(shape: ModelShape, machine: Machine, settings: Settings, cap: int = 0, *, advise: bool = True) -> Verdict:
     """The verdict on loading `shape` on `machine` with `settings`; all sizes in it are bytes.
 
     Open settings (0, "", None) are decided and come back in `Verdict.settings`, which the engine can be told as they are. `cap` is
-    the largest window to choose where `settings.ctx` is open, in tokens of one request (0: the trained one).
+    the largest window to choose where `settings.ctx` is open, in tokens of one request (0: the trained one). `advise`: look for
+    `levers` where it never fits, which takes longer than the rest.
 
     `fits`: it may be loaded now. `fits-from-disk`: it may, with weights in main memory that it cannot hold all at a time.
     `fits-after-eviction`: idle models (`evict`) leave first, also where it would fit without but
@@ -64,7 +65,7 @@ def plan(shape: ModelShape, machine: Machine, settings: Settings, cap: int = 0) 
     if replace(machine, running=()) != emptied and (empty := decide(case.on(emptied))):
         have = sum(device.free for device in candidates(machine, settings)) or machine.ram_available
         return _verdict(case, empty, Outcome.AFTER_EVICTION, teaching.fit_waits(empty.need, have))
-    return _never(case)
+    return _never(case, advise=advise)
 
 
 def _meant(machine: Machine, settings: Settings) -> Settings:
@@ -154,7 +155,7 @@ def _fits(case: Case, found: Found) -> Verdict:
     return _verdict(case, found, Outcome.PAGES if found.pages else Outcome.FITS, sentence)
 
 
-def _never(case: Case) -> Verdict:
+def _never(case: Case, *, advise: bool) -> Verdict:
     empty = case.on(case.machine.emptied())
     asked = case.settings
     window = wish(case.shape, asked, case.cap) if asked.ctx else STEP
@@ -162,7 +163,7 @@ def _never(case: Case) -> Verdict:
     failed = empty.at(window, case.slots, rung, partly=True)
     short = [share for share in failed.placement.shares if share.used and share.lacking] or failed.placement.shares
     need, have = _missing(short)
-    helps = levers(empty, failed)
+    helps = levers(empty) if advise else ()
     if shared(asked) and asked.parallel > 1 and decide(empty.told(replace(asked, ctx=STEP))):
         sentence = teaching.fit_unified(asked.parallel, window, need, have)
         return _verdict(case, failed, Outcome.REFUSED, sentence, levers=helps)

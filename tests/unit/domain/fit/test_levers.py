@@ -5,10 +5,11 @@ from dataclasses import replace
 from blazar.domain import teaching
 from blazar.domain.fit.ladder import Case, decide
 from blazar.domain.fit.levers import levers
-from blazar.domain.fit.machine import GIB, Machine
+from blazar.domain.fit.machine import GIB, Machine, imagined
 from blazar.domain.fit.planner import plan
 from blazar.domain.fit.settings import Settings
 from blazar.domain.fit.shape import ModelShape
+from blazar.domain.fit.verdict import Outcome
 from tests.support.fit_shapes import DENSE, Dense, cards
 
 ALL = Settings(ctx=131072, parallel=4, cache_type_k="f16", cache_type_v="f16", gpu_layers=33)
@@ -18,8 +19,7 @@ BIG = Dense(size=16 * GIB).shape()
 def found(shape: ModelShape, machine: Machine, asked: Settings) -> tuple[str, ...]:
     case = Case(shape, machine, asked)
     assert decide(case) is None
-    rung = asked.cache_type_k or "f16", asked.cache_type_v or "f16"
-    return levers(case, case.at(asked.ctx // (asked.parallel or 1), asked.parallel or 1, rung, partly=True))
+    return levers(case)
 
 
 def test_a_smaller_window_is_named_with_its_size():
@@ -76,18 +76,23 @@ def test_more_layers_are_named_where_main_memory_is_short():
 
 
 def test_a_smaller_quant_is_named_with_the_size_that_fits():
-    """Of all the weights; half of what the host holds may be dropped, so that it takes twice as much off there."""
-    asked = Settings(ctx=4096, parallel=1, cache_type_k="f16", cache_type_v="f16")
-    case = Case(BIG, cards(ram=6), asked)
-    sentence = next(one for one in found(BIG, cards(ram=6), asked) if "quant" in one)
-    short = -case.at(4096, 1, ("f16", "f16"), partly=True).placement.shares[0].headroom
-    size = 16 * GIB - 2 * short
-    assert sentence == teaching.fit_lever_quant(size)
-    assert plan(Dense(size=size // 32 * 32).shape(), cards(ram=6), asked).fits
+    """Of all the weights, without any that are read again and again."""
+    for machine in (cards(ram=6), cards(4, ram=6)):
+        asked = Settings(ctx=4096, parallel=1, cache_type_k="f16", cache_type_v="f16")
+        sentence = next(one for one in found(BIG, machine, asked) if "quant" in one)
+        size = max(part for part in range(1, 12) if sentence == teaching.fit_lever_quant(16 * GIB * part // 12))
+        assert plan(Dense(size=16 * GIB * size // 12 // 32 * 32).shape(), machine, asked).outcome is Outcome.FITS
+        larger = Dense(size=16 * GIB * (size + 1) // 12 // 32 * 32).shape()
+        assert plan(larger, machine, asked).outcome is not Outcome.FITS
 
 
 def test_a_larger_machine_comes_last():
-    """A card where there are cards, main memory where there are none."""
+    """Main memory, and before it a card where there are cards that main memory suffices to load to; what is named is enough."""
     asked = Settings(ctx=4096, parallel=1, cache_type_k="f16", cache_type_v="f16")
-    assert found(BIG, cards(4, ram=4), asked)[-1].startswith("a card of")
     assert found(BIG, cards(ram=6), asked)[-1].startswith("main memory of")
+    short = replace(asked, gpu_layers=33)
+    card, memory = found(BIG, cards(4, ram=12), short)[-1], found(BIG, cards(ram=6), asked)[-1]
+    assert card.startswith("a card of")
+    assert plan(BIG, imagined((float(card.split()[3]),), 12), short).outcome is Outcome.FITS
+    assert plan(BIG, imagined((), float(memory.split()[3])), asked).outcome is Outcome.FITS
+    assert not any("a card" in one for one in found(BIG, cards(4, ram=4), asked))
