@@ -245,6 +245,10 @@ def extra_arg_unknown(flag: str, tag: str) -> str:
     )
 
 
+def extra_arg_joined(word: str, flag: str) -> str:
+    return f"llama-server takes no '=' between a flag and its value: write {word} in extra_args as two words, {flag} and its value"
+
+
 def extra_arg_reserved(flag: str) -> str:
     return f"{flag} cannot stand in extra_args: Blazar says itself where an engine listens, who may use it and what it serves"
 

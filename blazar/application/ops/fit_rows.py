@@ -133,7 +133,9 @@ class Judge:
         on_accelerators = whole(shape, verdict, accelerated=bool(self.machine.pool))
         roomy = verdict.ctx >= min(asked.window.ctx, shape.trained_ctx or MOST_TOKENS)
         candidate = Candidate(weighed.quant, weighed.size, verdict, on_accelerators, roomy)
-        up_to, layers = most.ctx if most.fits else 0, len(shape.blocks) * max(1, shape.loops) + 1
+        # An open window stops at the default where layers lie with the host; one that was asked for and fits may be wider.
+        up_to = max(most.ctx if most.fits else 0, verdict.ctx if verdict.fits else 0)
+        layers = len(shape.blocks) * max(1, shape.loops) + 1
         return Row(candidate, weighed.files, up_to, weighed.estimated, layers)
 
     def _asked(self, weighed: Weighed) -> Asked:

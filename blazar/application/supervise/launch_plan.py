@@ -51,6 +51,8 @@ def checked_extra(words: Sequence[str], engine: Engine, known: Collection[str], 
         # llama-server reads --api_key as --api-key.
         if flag in reserved or flag.replace("_", "-") in reserved:
             raise Malformed(teaching.extra_arg_reserved(flag), "extra_args")
+        if word != flag and flag in known:
+            raise Malformed(teaching.extra_arg_joined(word, flag), "extra_args")
         if known and word not in known:
             raise Malformed(teaching.extra_arg_unknown(flag, engine.tag), "extra_args")
 

@@ -40,6 +40,16 @@ def test_a_window_that_somebody_chose_is_kept() -> None:
     assert (row.candidate.whole, row.candidate.roomy) == (False, True)
 
 
+def test_a_row_goes_up_to_what_it_was_asked_for_at_least() -> None:
+    """Also with layers in main memory, where an open window would stop at the default."""
+    asked = judge(ctx=32768, slots=1, cache_type_k="f16", cache_type_v="f16")
+    shape = some_shape(blocks=32, width=4096, weights=9 * GIB)
+    row = asked.row(weighed("Q8_0", 9, shape=replace(shape, trained_ctx=131072)))
+    assert row.candidate.verdict.fits
+    assert not row.candidate.whole
+    assert row.up_to >= row.candidate.verdict.ctx == 32768
+
+
 def test_the_projector_is_part_of_the_plan() -> None:
     """F8: what would be loaded beside it may push layers off the card."""
     plain = judge(ctx=1024).row(weighed("Q4_K_M", 6))

@@ -188,6 +188,13 @@ def test_extra_words_keep_order_repetitions_and_negative_numbers(known):
     assert extra(EXTRA, known).plan.words[-len(EXTRA) :] == tuple(EXTRA)
 
 
+def test_a_flag_and_its_value_in_one_word_are_told_to_be_two():
+    """llama-server would not know the word; it is not the flag that is wrong."""
+    with pytest.raises(Malformed) as caught:
+        extra(["--temp=1"], {"--temp"})
+    assert str(caught.value) == teaching.extra_arg_joined("--temp=1", "--temp")
+
+
 @pytest.mark.parametrize("words", [["--temp", "0", "--temprature", "1"], ["--temprature=1"]])
 def test_an_extra_flag_that_the_build_does_not_know_is_refused(words):
     """The child would die of it; the sentence names flag and build."""
