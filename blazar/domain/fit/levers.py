@@ -9,7 +9,6 @@ from blazar.domain import teaching
 from blazar.domain.fit import guard
 from blazar.domain.fit.ladder import RUNGS, Case, Found, decide, wish
 from blazar.domain.fit.placement import candidates
-from blazar.domain.fit.preview import resized
 from blazar.domain.fit.slots import shared
 
 _PARTS = 12
@@ -80,6 +79,8 @@ def _layers(case: Case) -> Iterator[str]:
 
 def _smaller_files(case: Case) -> Iterator[str]:
     """The largest weights that fit, in twelfths of what they are."""
+    from blazar.domain.fit.preview import resized
+
     parts = range(1, _PARTS)
 
     def too_large(part: int) -> bool:

@@ -9,11 +9,10 @@ therefore leaves with the host. Repacking for the CPU replaces a tensor, it does
 embeddings above 4 GiB, which the engine reads from the file row by row, are counted whole: the page cache holds what is used.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from blazar.domain.fit.patterns import found
 from blazar.domain.fit.settings import Settings
 from blazar.domain.fit.shape import ModelShape, Tensor
 
@@ -235,7 +234,7 @@ def _decider(shape: ModelShape, settings: Settings) -> _Decide | None:
     experts, dense = settings.cpu_moe_n, settings.cpu_ffn_n
     asked = settings.override_tensor
     names = (_EMBEDDING, *(tensor.name for tensor in shape.tensors)) if asked else ()
-    sets = found((pattern for pattern, _ in asked), names)
+    sets = _found([pattern for pattern, _ in asked], names) if asked else ()
     patterns = [(named, buffer) for named, (_, buffer) in zip(sets, asked, strict=True)]
     rest = settings.tensor_preset == MOE_PRESET
     if not (experts > 0 or dense > 0 or patterns or rest):
@@ -253,3 +252,10 @@ def _decider(shape: ModelShape, settings: Settings) -> _Decide | None:
         return HOST_BUFFER if rest and stem.startswith(_EXPERTS) else ""
 
     return decide
+
+
+def _found(patterns: Sequence[str], names: tuple[str, ...]) -> tuple[frozenset[str], ...]:
+    """For each pattern the names it is found in. Few loads have one, so that its reader is imported here."""
+    from blazar.domain.fit.patterns import found
+
+    return found(patterns, names)
