@@ -21,7 +21,7 @@ from blazar.adapters.engines.exits import when_ended
 from blazar.adapters.engines.measuring import ChildMemory
 from blazar.adapters.engines.runfiles import PidRecord, RunFiles, pid_records
 from blazar.adapters.engines.spec import EngineSpec
-from blazar.adapters.engines.usage import Effort
+from blazar.adapters.engines.usage import bytes_read
 from blazar.application.ports.children import Child, Children, LaunchPlan, Measured, Orphan
 from blazar.application.ports.clock import Clock, Timer
 from blazar.application.ports.entropy import Entropy
@@ -69,7 +69,7 @@ class SubprocessChild(Child):
         self._ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._closing: list[asyncio.Task[None]] = []
         self._served = self._told = self._second = False
-        self._cut, self._effort = 0, Effort()
+        self._cut, self._read = 0, 0
         self._files.write_key(self._secret)
         try:
             self._begin()
@@ -147,7 +147,8 @@ class SubprocessChild(Child):
         return True
 
     def progress(self) -> int:
-        return self._cut + self._files.log_size() + self._effort.of(self.pid)
+        self._read = max(self._read, bytes_read(self.pid))
+        return self._cut + self._files.log_size() + self._read
 
     def last_lines(self, count: int = 5) -> Sequence[str]:
         return self._files.last_lines(count)

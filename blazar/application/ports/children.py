@@ -99,10 +99,7 @@ class Child(Protocol):
         ...
 
     def progress(self) -> int:
-        """A number that grows while it does something: it writes to its log, reads, takes memory or computes (D34).
-
-        Answering our own polls is not enough to let it grow.
-        """
+        """A number that grows while it does something: log bytes plus bytes read (D34)."""
         ...
 
     def last_lines(self, count: int = 5) -> Sequence[str]:

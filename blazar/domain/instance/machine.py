@@ -115,7 +115,7 @@ LOST_AFTER = 22.0
 """Seconds after which a killed child counts as lost: a process in uninterruptible sleep cannot be waited for (case G16)."""
 
 STALL_SECS = 30.0
-"""A load without a sign of work for this long is given up (D34): log output, bytes read, memory taken, processor time."""
+"""A load without log output or bytes read for this long is given up (D34)."""
 
 
 class LoadWatch:

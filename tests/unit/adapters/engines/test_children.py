@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from blazar.adapters.engines import children as module
-from blazar.adapters.engines import exits, runfiles, tether, usage
+from blazar.adapters.engines import exits, runfiles, tether
 from blazar.adapters.engines.children import SubprocessChildren
 from blazar.adapters.engines.llamacpp.spec import LLAMACPP
 from blazar.adapters.engines.pool import ChildPool
@@ -272,31 +272,6 @@ def test_loading_is_not_ready(tmp_path: Path, run_dir: Path) -> None:
         assert not await child.is_ready()
         seen = child.progress()
         await until(lambda: child.progress() > seen)
-        assert await ended(child) == 0
-
-    run(scenario)
-
-
-def test_a_silent_load_that_works_makes_progress(
-    tmp_path: Path, run_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An engine that clears its cache neither reads nor speaks: what it has grown by and computed counts too (D34)."""
-    resident, spent = 2**30, 5
-
-    async def scenario() -> None:
-        nonlocal resident, spent
-        child = await make(run_dir).spawn(a_plan(tmp_path, load_secs=60, load_quiet=1))
-        await until(lambda: "listening" in " ".join(child.last_lines()))
-        with monkeypatch.context() as faked:
-            faked.setattr(usage, "bytes_read", lambda pid: 0)
-            faked.setattr(usage, "occupied", lambda pid: usage.Occupied(resident, 0))
-            faked.setattr(usage, "cpu_seconds", lambda pid: spent)
-            stands = child.progress()
-            assert child.progress() == stands
-            resident += 8 * 2**20
-            grown = child.progress()
-            spent += 3
-            assert (grown - stands, child.progress() - grown) == (8, 3)
         assert await ended(child) == 0
 
     run(scenario)
