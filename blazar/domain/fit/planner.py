@@ -111,11 +111,10 @@ def _after(case: Case, leaving: Iterable[Running]) -> Case:
 
 def _after_eviction(case: Case, idle: Sequence[Running], freed: Found) -> Verdict:
     """The fewest that suffice, those first that are listed first (the least recently used)."""
-    # With a window below the ladder's floor all layers may be where they should be as well: that takes every step.
-    steps = decide(_after(case, idle), whole=True) is not None
 
     def suffices(leaving: Sequence[Running]) -> Found | None:
-        found = decide(_after(case, leaving), whole=steps)
+        # Every step: with a window below the ladder's floor all layers may be where they should be as well.
+        found = decide(_after(case, leaving))
         return found if found and (found.whole or not freed.whole) else None
 
     for count in range(1, min(_PAIRS, len(idle) - 1) + 1):
