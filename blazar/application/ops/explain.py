@@ -47,9 +47,12 @@ class Explain:
         }
         try:
             route = self.planner.route(row)
-            launch = self.planner.plan(row, usage=self.planner.sizing.usage(tenants, gone={row.name}))
         except Refusal as refusal:
             return found | {"refusal": str(refusal), "engine": None, "rejected": _rejected(self.planner.rejected(row))}
+        try:
+            launch = self.planner.plan(row, usage=self.planner.sizing.usage(tenants, gone={row.name}))
+        except Refusal as refusal:
+            return found | {"refusal": str(refusal), "engine": None, "rejected": _rejected(route.rejected)}
         look = judge(launch, tuple(tenants), self.planner.sizing, guard=found["fit"]["guard"])
         found["fit"] |= _fit(look)
         found["refusal"] = None if look.refusal is None or look.evict or look.later else str(look.refusal)

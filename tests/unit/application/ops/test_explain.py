@@ -103,6 +103,14 @@ def test_weights_that_nothing_serves_name_every_lane():
     json.dumps(found)
 
 
+def test_words_that_no_build_takes_do_not_reject_the_lane_that_would_serve():
+    """The refusal is about the words; other lanes are still rejected for their own reasons."""
+    found = explain(settings={"extra_args": ["-c", "lots"]})
+    assert "lots" in found["refusal"]
+    assert "llamacpp" not in [lane["lane"] for lane in found["rejected"]]
+    assert all("but  comes" not in lane["reason"] for lane in found["rejected"])
+
+
 def test_unknown_names_are_refused():
     """With the near ones."""
     with pytest.raises(ModelNotFound) as caught:
