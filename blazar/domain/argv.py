@@ -1,6 +1,8 @@
 """Settings to command-line words, by a table. A flag is data: its spelling, where its value comes from, how to say it."""
 
+import json
 from collections.abc import Callable, Collection, Mapping
+from enum import Enum
 from typing import Any, NamedTuple
 
 Emit = Callable[[str, Any], tuple[str, ...]]
@@ -42,31 +44,94 @@ def joined(name: str, setting: Any) -> tuple[str, ...]:
     return (name, ",".join(_text(item) for item in setting)) if setting else ()
 
 
+FLOOR = ""
+"""The key of a flag that is always said and that no setting changes (D30)."""
+
+
+def fixed(*words: str) -> Emit:
+    """`--name WORDS`, whatever the settings say."""
+    return lambda name, _setting: (name, *words)
+
+
+def unless(idle: float | str) -> Emit:
+    """`--name V` but for None, "" and the one value that means the engine's own default. ODD: 0 may be a real choice."""
+    return lambda name, setting: () if setting in (None, "", idle) else (name, str(setting))
+
+
+def spelled(words: Mapping[str, str]) -> Emit:
+    """`--name W` with the engine's word for ours."""
+    return lambda name, setting: (name, words.get(setting, str(setting))) if setting else ()
+
+
+def only_off(name: str, setting: Any) -> tuple[str, ...]:
+    """`--no-name` when false, else silent: the engine does it by itself, and old builds know only the negative."""
+    return (name,) if setting is False else ()
+
+
+def one(name: str, setting: Any) -> tuple[str, ...]:
+    """`--name 1` when true: some switches take a digit."""
+    return (name, "1") if setting else ()
+
+
+def object_text(name: str, setting: Any) -> tuple[str, ...]:
+    """`--name JSON`."""
+    return (name, json.dumps(setting, separators=(",", ":"), sort_keys=True)) if setting else ()
+
+
+class Missing(Enum):
+    """What happens when a build does not know a flag that has something to say."""
+
+    SKIP = "left out, with a warning"
+    REFUSE = "the load is refused"  # without it the child would be another one than was asked for
+
+
 class Flag(NamedTuple):
-    """One flag of one engine: `key` names the setting its value comes from."""
+    """One flag of one engine: `key` names the setting its value comes from ("" for one that is always said).
+
+    `why` says in half a sentence what it is said for; a FLOOR row has to have one, elsewhere the setting speaks for itself.
+    `adds`: the engine adds several of them up, so that ours is said beside a person's own and does not give way to it.
+    """
 
     name: str
     key: str
     emit: Emit = value
+    why: str = ""
+    missing: Missing = Missing.SKIP
+    adds: bool = False
+
+
+class Decision(NamedTuple):
+    """One choice on a command line: the words (empty: it was left out), the setting behind them, and why."""
+
+    words: tuple[str, ...]
+    key: str
+    reason: str
 
 
 class Argv(NamedTuple):
-    """Words for the child, and the flags its `--help` does not know (reported, never sent)."""
+    """Words for the child, and the flags its `--help` does not know (reported, never sent): `refused` are those it needs."""
 
     words: tuple[str, ...]
     unknown: tuple[str, ...]
+    said: tuple[tuple[Flag, tuple[str, ...]], ...] = ()
+    refused: tuple[str, ...] = ()
 
 
 def compile_argv(table: tuple[Flag, ...], settings: Mapping[str, Any], probed: Collection[str]) -> Argv:
     """Say every setting that has a flag. With an empty `probed` nothing is filtered (the build could not be asked)."""
-    words: list[str] = []
-    unknown: list[str] = []
+    said: list[tuple[Flag, tuple[str, ...]]] = []
+    absent: list[tuple[Flag, str]] = []
     for flag in table:
-        said = flag.emit(flag.name, settings.get(flag.key))
-        if not said:
+        words = flag.emit(flag.name, settings.get(flag.key))
+        if not words:
             continue
-        if probed and said[0] not in probed:
-            unknown.append(said[0])
+        if probed and words[0] not in probed:
+            absent.append((flag, words[0]))
         else:
-            words.extend(said)
-    return Argv(tuple(words), tuple(unknown))
+            said.append((flag, words))
+    return Argv(
+        tuple(word for _, words in said for word in words),
+        tuple(name for flag, name in absent if flag.missing is Missing.SKIP),
+        tuple(said),
+        tuple(name for flag, name in absent if flag.missing is Missing.REFUSE),
+    )

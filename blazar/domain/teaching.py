@@ -239,6 +239,22 @@ def flag_unknown_to_engine(flag: str, tag: str) -> str:
     return f"engine '{tag}' does not know {flag}, so the setting behind it has no effect there"
 
 
+def flag_needed(flag: str, tag: str) -> str:
+    return f"engine {tag} does not know {flag}, without which it cannot do what was asked: use a newer build (blazar engine list)"
+
+
+def flag_because(key: str, origin: str) -> str:
+    return f"{key} ({origin})" if origin else f"{key} (default)"
+
+
+def flag_given_way(flag: str, key: str) -> str:
+    return f"{flag} is left out: {key} says it"
+
+
+def extra_arg_twice(flag: str, first: str, last: str) -> str:
+    return f"{flag} stands in {first} and in {last}: the engine takes the one of {last}"
+
+
 def extra_arg_unknown(flag: str, tag: str) -> str:
     return (
         f"engine '{tag}' does not know {flag}: take it out of extra_args, or choose a build that lists it in its --help"
@@ -1270,6 +1286,15 @@ def config_more_problems(count: int) -> str:
 
 def setting_bad_value(source: str, key: str, why: str) -> str:
     return f"{source}: '{key}' {why}"
+
+
+def setting_from(layer: str, where: str) -> str:
+    """Who set a key: `layer` is file, environment, command line or override; `where` a line, a variable or a model."""
+    if layer == "file":
+        return f"config.toml, {where}"
+    if layer == "override":
+        return f"[model_overrides.{where}]"
+    return where or f"the {layer}"
 
 
 def config_environment(name: str) -> str:

@@ -38,6 +38,16 @@ class Loaded(NamedTuple):
     config: Config
     origins: dict[str, Origin]
 
+    def origins_for(self, model: str) -> dict[str, str]:
+        """Who set what holds for one model, as people read it; a default has no entry."""
+        said = {
+            key: teaching.setting_from(*origin) for key, origin in self.origins.items() if origin.layer != "default"
+        }
+        override = self.config.model_overrides.get(model)
+        if override is not None:
+            said |= dict.fromkeys(override.model_fields_set, teaching.setting_from("override", model))
+        return said
+
 
 def load_config(
     text: str, path: str, env: Mapping[str, str] | None = None, overrides: Mapping[str, Any] | None = None

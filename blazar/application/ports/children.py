@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from blazar.application.ports.upstream import Upstream
+from blazar.domain.argv import Decision
 from blazar.domain.kinds import EngineKind
 
 
@@ -20,6 +21,9 @@ class LaunchPlan(NamedTuple):
     ctx: int = 0  # one request's window
     slots: int = 1
     weights: int = 0  # bytes on disk
+    decisions: tuple[Decision, ...] = ()  # why each word is there
+    socket: str = ""  # where it listens instead of a port; empty: TCP
+    auth: bool = True  # whether it gets a key of its own, where its kind takes one
 
 
 HOST = "host"

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from blazar.adapters.engines.llamacpp.flags import FLOOR, LLAMACPP_FLAGS
+from blazar.adapters.engines.llamacpp.flags import LLAMACPP_FLAGS
+from blazar.domain.argv import FLOOR
 from blazar.application.config.model import Config, Override
 from blazar.application.config.tables import ApiKey
 from blazar.application.supervise import fit_settings, launch_plan

@@ -4,45 +4,20 @@ Order is the order on the command line. Long spellings only: they survive rename
 Every setting named here is a configuration key or one that the launch planner supplies; `FLOOR` rows have none.
 """
 
-import json
-from collections.abc import Mapping
-from typing import Any
-
-from blazar.domain.argv import Emit, Flag, always, joined, switch, tristate
-
-FLOOR = ""
-"""The key of a flag that is always said and that no setting changes (D30)."""
-
-
-def fixed(*words: str) -> Emit:
-    """`--name WORDS`, whatever the settings say."""
-    return lambda name, _setting: (name, *words)
-
-
-def unless(idle: float | str) -> Emit:
-    """`--name V` but for None, "" and the one value that means the engine's own default. ODD: 0 may be a real choice."""
-    return lambda name, setting: () if setting in (None, "", idle) else (name, str(setting))
-
-
-def spelled(words: Mapping[str, str]) -> Emit:
-    """`--name W` with the engine's word for ours."""
-    return lambda name, setting: (name, words.get(setting, str(setting))) if setting else ()
-
-
-def only_off(name: str, setting: Any) -> tuple[str, ...]:
-    """`--no-name` when false, else silent: the engine does it by itself, and old builds know only the negative."""
-    return (name,) if setting is False else ()
-
-
-def one(name: str, setting: Any) -> tuple[str, ...]:
-    """`--name 1` when true: some switches take a digit."""
-    return (name, "1") if setting else ()
-
-
-def object_text(name: str, setting: Any) -> tuple[str, ...]:
-    """`--name JSON`."""
-    return (name, json.dumps(setting, separators=(",", ":"), sort_keys=True)) if setting else ()
-
+from blazar.domain.argv import (
+    FLOOR,
+    Flag,
+    always,
+    fixed,
+    joined,
+    object_text,
+    one,
+    only_off,
+    spelled,
+    switch,
+    tristate,
+    unless,
+)
 
 LLAMACPP_FLAGS: tuple[Flag, ...] = (
     # What is served

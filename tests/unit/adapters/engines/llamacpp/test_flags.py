@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 import blazar.adapters.engines.llamacpp as package
-from blazar.adapters.engines.llamacpp.flags import FLOOR, LLAMACPP_FLAGS
+from blazar.adapters.engines.llamacpp.flags import LLAMACPP_FLAGS
+from blazar.domain.argv import FLOOR
 from blazar.domain.argv import compile_argv
 from tests.stubs import llama_server
 
