@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench import moments, planning, quiet, rig
+from bench import config, moments, planning, quiet, rig
 from bench.table import Facts, Rounds, Table, text
 
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "5"))
@@ -80,6 +80,8 @@ def commands(gateway: rig.Gateway, facts: Facts) -> None:
     note(facts, **planning.plans_ms(), first_plan=planning.first_plan_ms(), fit_import=planning.import_cpu(gateway.env))
     with tempfile.TemporaryDirectory() as folder:
         note(facts, fit=planning.fit_verb_cpu(Path(folder), gateway.env))
+    with tempfile.TemporaryDirectory() as folder:
+        note(facts, **config.config_ms(), config_get=config.get_verb_cpu(Path(folder), gateway.env))
 
 
 def cold(stub: Path, gateway: rig.Gateway, facts: Facts) -> None:

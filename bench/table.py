@@ -113,6 +113,7 @@ class Table:
             ),
             Row("CPU of blazar fit, 32 GB file", fact.get("fit", []), "ms", most=350),
             Row("CPU of import blazar.domain.fit over bare Python", self.over("fit_import", "python"), "ms", most=50),
+            Row("CPU of loading 300 lines of configuration", fact.get("config_load", []), "ms", most=60),
             Row("cold model to first token, over by hand", self.over("cold", "cold_by_hand"), "ms", most=100),
             *self._untargeted(chunk),
         ]
@@ -127,6 +128,8 @@ class Table:
             ),
             Row("a plan that finds whom to evict, of 8", self._facts.get("plan_evicting", []), "ms"),
             Row("a plan that will never fit, with its levers", self._facts.get("plan_never", []), "ms"),
+            Row("CPU of what the configuration says of one model", self._facts.get("config_settings", []), "ms"),
+            Row("CPU of blazar config get, over bare Python", self.over("config_get", "python"), "ms"),
             Row("requests/s, c=16", self.each("blazar", "c16", "rps"), "/s"),
             Row("requests/s, c=16, of direct", self.ratio("c16", "rps", "direct"), "×"),
             *[Row(f"added {q}, c={c}", self.added(f"c{c}", q), "ms") for c in (1, 16, 64) for q in ("p50", "p99")][1:],

@@ -3,7 +3,9 @@
 Importing this module loads Quart, SQLModel and the rest; `serve` does it in a thread while the socket answers already.
 """
 
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from dependency_injector import containers, providers
 
@@ -13,8 +15,10 @@ from blazar.adapters.engines.children import SubprocessChildren
 from blazar.adapters.engines.devices import EngineDevices
 from blazar.adapters.engines.finder import SystemEngineFinder
 from blazar.adapters.engines.llamacpp.spec import LLAMACPP
+from blazar.adapters.engines.manifests import ManifestStore
 from blazar.adapters.engines.pool import ChildPool
 from blazar.adapters.engines.probe import HelpProbe
+from blazar.adapters.files.folders import Folders
 from blazar.adapters.files.modeldir import DiskWeightFiles
 from blazar.adapters.hardware.census import CachedCensus, SystemCensus
 from blazar.adapters.hardware.device_use import SystemDeviceUse
@@ -25,6 +29,8 @@ from blazar.adapters.http.lane.core import Lane
 from blazar.adapters.http.lane.relay import Limits as LaneLimits
 from blazar.adapters.http.manage.children import Children as ChildrenPages
 from blazar.adapters.http.manage.children import children_blueprint
+from blazar.adapters.http.manage.config import ConfigPages, config_blueprint
+from blazar.adapters.http.manage.events import EventPages, events_blueprint
 from blazar.adapters.http.manage.fit import Fit, fit_blueprint
 from blazar.adapters.http.manage.meta import Meta, meta_blueprint
 from blazar.adapters.http.manage.reports import Reports, reports_blueprint
@@ -44,6 +50,9 @@ from blazar.application.models.show_model import ShowModel
 from blazar.application.ops.diagnose import Diagnose, Installation
 from blazar.application.ops.explain import Explain
 from blazar.application.ops.preview_fit import PreviewFit
+from blazar.application.ops.reload_config import ReloadConfig
+from blazar.application.ops.show_config import ShowConfig
+from blazar.application.ops.watch_config import WatchConfig
 from blazar.application.supervise.launch_plan import LaunchPlanner
 from blazar.application.supervise.reaper import Reaper
 from blazar.application.supervise.sizing import Sizing
@@ -52,13 +61,23 @@ from blazar.application.supervise.surroundings import Limits
 from blazar.composition.foundation import Foundation
 from blazar.composition.lifespan import Closing
 from blazar.composition.preview import Beside, PreviewBeside, open_registry
+from blazar.composition.reloading import Applier, ApplyAll, Source
 from blazar.composition.starting import EnrolAtStart, WatchChildren, preload_models
-from blazar.composition.tasks import BackgroundTask
+from blazar.composition.tasks import BackgroundTask, guarded
+from blazar.domain.launch import Places
+from blazar.domain.wire.stamps import rfc3339
 
 
-def connect(port: int, key: str, model: str) -> ChildPool:
-    """A door to a child on loopback."""
-    return ChildPool("127.0.0.1", port, key, model)
+def connect(at: int | str, key: str, model: str) -> ChildPool:
+    """A door to a child on a port of loopback, or on a socket file."""
+    if isinstance(at, str):
+        return ChildPool("localhost", 0, key, model, at)
+    return ChildPool("127.0.0.1", at, key, model)
+
+
+def places_in(folders: Folders) -> Places:
+    """Folders that children are told of."""
+    return Places(sessions=str(folders.sessions), lookup_cache=str(folders.speccache), socket=str(folders.run))
 
 
 def supervision_limits(config: Config) -> Limits:
@@ -79,7 +98,8 @@ def lane_limits(config: Config) -> LaneLimits:
 
 
 def installation_of(foundation: Foundation) -> Installation:
-    """What the doctor's report is about."""
+    """What the doctor's report is about, as it is now."""
+    live = foundation.live
     return Installation(
         version=blazar.__version__,
         data=str(foundation.folders.data),
@@ -87,7 +107,34 @@ def installation_of(foundation: Foundation) -> Installation:
         url=foundation.url,
         overridden=tuple(foundation.config.model_overrides),
         config_found=foundation.folders.config_file.is_file(),
+        problems=live.refused.problems if live.refused is not None else (),
+        refused_since=rfc3339(live.refused.since) if live.refused is not None else "",
+        restart_needed=live.pending,
     )
+
+
+async def diagnose_now(diagnose: Diagnose, foundation: Foundation) -> dict[str, Any]:
+    """The report on this installation as it is now: its configuration may have changed since it was put together."""
+    return await replace(diagnose, installation=installation_of(foundation))()
+
+
+async def reload_guarded(reload: ReloadConfig, *, asked: bool = False) -> None:
+    """One reload that goes wrong must not be the last one."""
+    await guarded("configuration", partial(reload, asked=asked))
+
+
+def apply_to(supervisor: Supervisor, lane: Lane, probe: HelpProbe, lister: EngineDevices) -> Applier:
+    """A reload, for the parts that the daemon is built of."""
+
+    async def apply(old: Config, config: Config) -> None:
+        lane.limits = lane_limits(config)
+        if config.engine_env != old.engine_env:
+            # What a build said in another environment need not hold: it may have found other libraries, and other cards.
+            probe.forget()
+            lister.forget()
+        await supervisor.reconfigure(supervision_limits(config))
+
+    return apply
 
 
 class Daemon(containers.DeclarativeContainer):
@@ -95,8 +142,12 @@ class Daemon(containers.DeclarativeContainer):
 
     foundation = providers.Dependency(instance_of=Foundation)
     env = providers.Dependency(instance_of=dict)
+    source = providers.Dependency(instance_of=Source)
+    watch = providers.Dependency(instance_of=WatchConfig)
+    live = foundation.provided.live
     config = foundation.provided.config
     folders = foundation.provided.folders
+    config_file = providers.Callable(str, folders.config_file)
     clock = foundation.provided.clock
     meter = foundation.provided.meter
     events = foundation.provided.events
@@ -110,8 +161,9 @@ class Daemon(containers.DeclarativeContainer):
     system = providers.Singleton(SystemCensus)
     hardware = providers.Singleton(CachedCensus, system, system.provided.ram, clock.provided.now)
     device_use = providers.Singleton(SystemDeviceUse)
-    probe = providers.Singleton(HelpProbe, LLAMACPP.scrubbed, config.engine_env)
-    lister = providers.Singleton(EngineDevices, probe, LLAMACPP.scrubbed, config.engine_env)
+    manifests = providers.Singleton(ManifestStore, folders.manifests)
+    probe = providers.Singleton(HelpProbe, LLAMACPP.scrubbed, live.engine_env, manifests)
+    lister = providers.Singleton(EngineDevices, probe, LLAMACPP.scrubbed, live.engine_env)
     specs = providers.Dict({LLAMACPP.kind: providers.Object(LLAMACPP)})
     children = providers.Singleton(
         SubprocessChildren,
@@ -125,7 +177,18 @@ class Daemon(containers.DeclarativeContainer):
     )
 
     sizing = providers.Singleton(Sizing, weights, hardware, lister, device_use)
-    planner = providers.Singleton(LaunchPlanner, engines, specs, probe, hardware, config.settings_for, sizing)
+    places = providers.Singleton(places_in, folders)
+    planner = providers.Singleton(
+        LaunchPlanner,
+        engines,
+        specs,
+        probe,
+        hardware,
+        live.settings_for,
+        sizing,
+        origins_for=live.origins_for,
+        places=places,
+    )
     limits = providers.Singleton(supervision_limits, config)
     supervisor = providers.Singleton(
         Supervisor, catalog, weights, planner, children, clock, hardware, meter, events, limits
@@ -144,7 +207,7 @@ class Daemon(containers.DeclarativeContainer):
         weights,
         providers.Callable(partial, open_registry, env),
         providers.Singleton(Beside, sizing, engines, hardware),
-        config.settings_for,
+        live.settings_for,
     )
     disk = providers.Singleton(SystemDisk)
     installation = providers.Singleton(installation_of, foundation)
@@ -164,7 +227,17 @@ class Daemon(containers.DeclarativeContainer):
         providers.Singleton(children_blueprint, providers.Singleton(ChildrenPages, supervisor, list_models, clock)),
         providers.Singleton(
             reports_blueprint,
-            providers.Singleton(Reports, explain, diagnose, list_engines, supervisor.provided.tenants),
+            providers.Singleton(
+                Reports,
+                explain,
+                providers.Callable(partial, diagnose_now, diagnose, foundation),
+                list_engines,
+                supervisor.provided.tenants,
+            ),
+        ),
+        providers.Singleton(events_blueprint, providers.Singleton(EventPages, events)),
+        providers.Singleton(
+            config_blueprint, providers.Singleton(ConfigPages, providers.Singleton(ShowConfig, live, config_file))
         ),
         providers.Singleton(fit_blueprint, fit),
         providers.Singleton(models_blueprint, list_models),
@@ -177,14 +250,32 @@ class Daemon(containers.DeclarativeContainer):
     preload = providers.Singleton(
         BackgroundTask, "preload", providers.Callable(partial, preload_models, supervisor, config.wanted_at_start)
     )
+    reload = providers.Singleton(
+        ReloadConfig,
+        live,
+        source.provided.read,
+        providers.Singleton(
+            ApplyAll, foundation.provided.apply, providers.Singleton(apply_to, supervisor, lane, probe, lister)
+        ),
+        events,
+        clock,
+    )
+    watching = providers.Singleton(
+        BackgroundTask,
+        "configuration",
+        providers.Callable(partial, watch.provided.run, providers.Callable(partial, reload_guarded, reload)),
+    )
     # What has a life, in the order in which it starts; stopping runs it backwards (D2).
     parts = providers.List(
         providers.Singleton(Closing, database.provided.close),
         providers.Singleton(Closing, children.provided.close),
+        events,  # before the supervisor, so that listeners hear the last child go
         reaper,
+        providers.Singleton(Closing, probe.provided.close),
         enrolment,
         supervisor,
         providers.Singleton(WatchChildren, foundation.provided.series, supervisor),
         preload,
+        watching,
         providers.Singleton(Closing, fit.provided.aside.close),
     )

@@ -8,54 +8,63 @@ from typing import TYPE_CHECKING
 
 import blazar
 from blazar.adapters.hardware.processes import SystemProcesses
+from blazar.adapters.http.entrance import Entrance
 from blazar.adapters.http.hosts import machine_names
 from blazar.adapters.http.layers.doors import Doors, Key
+from blazar.adapters.http.layers.order import Doorway
 from blazar.adapters.telemetry.audit import AuditLog
 from blazar.adapters.telemetry.clock import MonotonicClock
 from blazar.adapters.telemetry.entropy import OsEntropy
 from blazar.adapters.telemetry.events import LogEvents
 from blazar.adapters.telemetry.fanout import FanoutMeter
+from blazar.adapters.telemetry.feed import Feed
 from blazar.adapters.telemetry.logs import DaemonLog
 from blazar.adapters.telemetry.metrics import PrometheusMeter
+from blazar.adapters.telemetry.refusals import KeyRefusals
+from blazar.application.config.live import LiveConfig
+from blazar.application.config.log_filter import parse_filter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from blazar.adapters.files.folders import Folders
+    from blazar.application.config.layers import Loaded
     from blazar.application.config.model import Config
-    from blazar.application.ports.telemetry import Meter, Served
     from blazar.composition.lifespan import Lifecycle
 
 
 class Foundation:
     """The first parts. The log is open already: what goes wrong from here on must be in it."""
 
-    def __init__(self, config: "Config", folders: "Folders", log: DaemonLog, url: str) -> None:
-        self.config = config
+    def __init__(self, loaded: "Loaded", folders: "Folders", log: DaemonLog, url: str) -> None:
+        self.live = LiveConfig(loaded)
         self.folders = folders
         self.log = log
         self.url = url
         self.clock = MonotonicClock()
         self.entropy = OsEntropy()
         self.processes = SystemProcesses()
-        self.events = LogEvents()
+        self.events = Feed(LogEvents(), self.clock)
+        self.refusals = KeyRefusals(self.events, self.clock)
         self.series = PrometheusMeter(self.clock, blazar.__version__)
-        self.audit = AuditLog(folders.log / "audit.jsonl", self.clock) if config.audit_log else None
+        self.audit = AuditSwitch(self)
+        self.entrance = Entrance()
+
+    @property
+    def config(self) -> "Config":
+        """As it is now."""
+        return self.live.config
 
     @cached_property
-    def meter(self) -> "Meter":
+    def meter(self) -> FanoutMeter:
         """Counters first, then the access log and the audit log."""
-        listeners: list[Callable[[Served], None]] = [self.log.on_served]
         self.series.watch_total(
             "blazar_log_dropped_total", "Log lines that could not be kept.", lambda: self.log.dropped
         )
-        if self.audit is not None:
-            listeners.append(self.audit.on_served)
-            self.series.watch_total("blazar_audit_dropped_total", "Audit lines that could not be kept.", self._dropped)
-        return FanoutMeter(self.series, *listeners)
+        return FanoutMeter(self.series, self.log.on_served)
 
-    def _dropped(self) -> int:
-        return 0 if self.audit is None else self.audit.dropped
+    @cached_property
+    def doorway(self) -> Doorway:
+        """The entrance behind its layers."""
+        return Doorway(self.entrance, self.doors())
 
     def doors(self) -> Doors:
         """What the layers know."""
@@ -67,8 +76,58 @@ class Foundation:
             keys=tuple(Key(key.name, key.key, tuple(key.models)) for key in self.config.keys),
             cors_origins=tuple(self.config.cors_origins),
             allowed_hosts=tuple(self.config.allowed_hosts),
+            refused=self.refusals,
         )
 
     def parts(self) -> list["Lifecycle"]:
         """What has a life of its own, in the order in which it starts."""
-        return [] if self.audit is None else [self.audit]
+        return [self.audit]
+
+    async def apply(self, old: "Config", config: "Config") -> None:
+        """A reload, for what stands here. Layers are only made anew where they would be others: they remember what they saw."""
+        if config.log_level != old.log_level:
+            self.log.filter_by(parse_filter(config.log_level or ""))
+        if config.audit_log != old.audit_log:
+            await self.audit.turn(on=config.audit_log)
+        if any(getattr(config, key) != getattr(old, key) for key in ("keys", "cors_origins", "allowed_hosts")):
+            self.doorway.exchange(self.doors())
+
+
+class AuditSwitch:
+    """The audit log while it is wanted. Lines that were dropped stay counted when it is off."""
+
+    def __init__(self, foundation: Foundation) -> None:
+        self._foundation = foundation
+        self._log: AuditLog | None = None
+        self._dropped = 0
+        self._counted = False
+
+    async def start(self) -> None:
+        """As configured."""
+        await self.turn(on=self._foundation.config.audit_log)
+
+    async def turn(self, *, on: bool) -> None:
+        """Begin or cease to write; what was handed over before is written."""
+        about, log = self._foundation, self._log
+        if on and log is None:
+            self._log = log = AuditLog(about.folders.log / "audit.jsonl", about.clock)
+            if not self._counted:
+                self._counted = True
+                about.series.watch_total(
+                    "blazar_audit_dropped_total", "Audit lines that could not be kept.", lambda: self.dropped
+                )
+            await log.start()
+            about.meter.listen(about.log.on_served, log.on_served)
+        elif not on and log is not None:
+            about.meter.listen(about.log.on_served)
+            self._log = None
+            await log.aclose()
+            self._dropped += log.dropped
+
+    @property
+    def dropped(self) -> int:
+        """Lines that could not be kept, since the daemon started."""
+        return self._dropped + (0 if self._log is None else self._log.dropped)
+
+    async def aclose(self) -> None:
+        await self.turn(on=False)

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import blazar
-from blazar.adapters.cli.root import Engines, Models, Settings
+from blazar.adapters.cli.root import Changed, Engines, Models, Settings
 from blazar.adapters.files.folders import Folders
 from blazar.domain.errors import BadConfig, BlazarError
 
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from blazar.adapters.store.catalog import SqliteEngineCatalog, SqliteModelCatalog
     from blazar.adapters.store.database import Database
     from blazar.adapters.telemetry.clock import MonotonicClock
+    from blazar.application.config.change import Change
     from blazar.application.config.layers import Loaded
+    from blazar.application.config.rules import World
     from blazar.application.engines.enrol_engines import EnrolEngines
     from blazar.application.models.import_model import Imported
     from blazar.application.ports.processes import Processes
@@ -220,10 +222,89 @@ class FileSettings(Settings):
 
         return redacted(self.loaded.config)
 
+    def warnings(self) -> Sequence[str]:
+        return self.loaded.warnings
+
     def defaults(self) -> str:
         from blazar.application.config.render import defaults_toml
 
         return defaults_toml()
+
+    def keys(self) -> Sequence[str]:
+        from blazar.application.config.schema import key_names
+
+        return key_names()
+
+    def schema(self) -> dict[str, Any]:
+        from blazar.application.config.schema import config_schema
+
+        return config_schema()
+
+    def change(self, key: str, words: Sequence[str]) -> Changed:
+        from blazar.application.config.change import set_key
+
+        return self._changed(lambda text, path, world: set_key(text, path, key, words, world))
+
+    def unset(self, key: str) -> Changed:
+        from blazar.application.config.change import unset_key
+
+        self._folders.check_config()
+        return self._changed(lambda text, path, world: unset_key(text, path, key, world))
+
+    def _changed(self, act: "Callable[[str, str, World], Change]") -> Changed:
+        from blazar.adapters.files.configfile import WORLD, change_config
+        from blazar.application.config.live import RESTART_KEYS
+        from blazar.application.config.render import toml_value
+
+        file = self._folders.config_file
+        done: list[Change] = []
+
+        def edit(text: str) -> str:
+            done.append(act(text, str(file), WORLD))
+            return done[-1].text
+
+        change_config(file, edit)
+        key, now, was = done[-1].key, done[-1].now, done[-1].was
+        restart = done[-1].changed and key in RESTART_KEYS
+        return Changed(key, now, was, toml_value(now), toml_value(was), done[-1].changed, self._shadow(key), restart)
+
+    def _shadow(self, key: str) -> str:
+        """The variable of this shell that says what holds here, whatever the file says."""
+        try:
+            origin = self.loaded.origins.get(key)
+        except BadConfig:  # the file is good: it is a variable that is not
+            return ""
+        return origin.where if origin is not None and origin.layer == "environment" else ""
+
+    def migrate(self) -> Sequence[str] | None:
+        from blazar.adapters.files.configfile import change_config
+        from blazar.application.config.migrate import Migrated, migrate
+
+        file = self._folders.config_file
+        self._folders.check_config()
+        done: list[Migrated] = []
+
+        def edit(text: str) -> str:
+            done.append(migrate(text, str(file)))
+            return done[-1].text
+
+        return done[-1].names if change_config(file, edit) else None
+
+    def source(self) -> bytes:
+        from blazar.adapters.files.configfile import read_bytes
+
+        return read_bytes(self._folders.config_file)
+
+    def check(self, data: bytes, path: str) -> None:
+        from blazar.adapters.files.configfile import WORLD, text_of
+        from blazar.application.config.layers import load_config
+
+        load_config(text_of(data, path), path, world=WORLD)
+
+    def replace(self, before: bytes, after: bytes) -> bool:
+        from blazar.adapters.files.configfile import replace_config
+
+        return replace_config(self._folders.config_file, before, after)
 
 
 class LocalEngines(Engines):
@@ -245,9 +326,10 @@ class LocalEngines(Engines):
     @property
     def _probe(self) -> "HelpProbe":
         from blazar.adapters.engines.llamacpp.spec import LLAMACPP
+        from blazar.adapters.engines.manifests import ManifestStore
         from blazar.adapters.engines.probe import HelpProbe
 
-        return HelpProbe(LLAMACPP.scrubbed, self._extra)
+        return HelpProbe(LLAMACPP.scrubbed, self._extra, ManifestStore(self._local.folders.manifests))
 
     @property
     def lister(self) -> "EngineDevices":
@@ -307,7 +389,8 @@ class LocalEngines(Engines):
         RemoveEngine(local.engine_rows, self._builds, children, local.served_by)(tag)
 
 
-def _door(port: int, key: str, model: str) -> "Upstream":
+def _door(at: int | str, key: str, model: str) -> "Upstream":
     from blazar.adapters.engines.pool import ChildPool
 
-    return ChildPool("127.0.0.1", port, key, model)
+    uds = at if isinstance(at, str) else None
+    return ChildPool("127.0.0.1", 0 if isinstance(at, str) else at, key, model, uds)

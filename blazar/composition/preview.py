@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from blazar.application.supervise.sizing import Sizing
     from blazar.composition.local import Local
     from blazar.domain.fit.machine import Machine
+    from blazar.domain.manifest import Manifest
     from blazar.domain.records import Engine, Model
 
 
@@ -41,6 +42,11 @@ UNCONFIGURED: Mapping[str, Any] = {
     "cpu_moe_n": 0,
     "cpu_ffn_n": 0,
     "override_tensor": (),
+    "tensor_preset": "",
+    "loras": (),
+    "ctx_extend": 0.0,
+    "mmproj_offload": True,
+    "mmproj_device": "",
     "tensor_split": "",
     "devices": (),
     "split_mode": "",
@@ -137,18 +143,19 @@ def _listed(local: "Local", wanted: Wanted) -> "tuple[ListedDevice, ...] | None"
         return None
     from blazar.adapters.engines.devices import FLAG, WORKERS, EngineDevices
     from blazar.adapters.engines.llamacpp.spec import LLAMACPP
+    from blazar.domain.manifest import Manifest
 
     more = local.settings().loaded.config.engine_env if _configured(local) else {}
-    lister = EngineDevices(_Knows(frozenset({FLAG, WORKERS})), LLAMACPP.scrubbed, more)
+    lister = EngineDevices(_Knows(Manifest.spelled((FLAG, WORKERS))), LLAMACPP.scrubbed, more)
     return lister.list_devices(build, wanted.workers)
 
 
 class _Knows(NamedTuple):
     """In the place of a probe, which would start the build once more: one that does not know the flags says so by failing."""
 
-    flags: frozenset[str]
+    flags: "Manifest"
 
-    def known_flags(self, _: "Engine") -> frozenset[str]:
+    def manifest(self, _: "Engine") -> "Manifest":
         return self.flags
 
 

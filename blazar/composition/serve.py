@@ -13,12 +13,12 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from blazar.adapters.files.configfile import read_config, write_new_keys
+from blazar.adapters.files.configfile import write_new_keys
 from blazar.adapters.files.daemonfiles import DaemonNote, DataDirLock
 from blazar.adapters.files.folders import Folders, folders_from
 from blazar.adapters.telemetry.clock import MonotonicClock
@@ -26,16 +26,17 @@ from blazar.adapters.telemetry.logs import DaemonLog
 from blazar.application.config.log_filter import parse_filter
 from blazar.composition.lifespan import running
 from blazar.composition.listener import BACKLOG, bind, reaches_others, url_of
+from blazar.composition.reloading import Source
 from blazar.domain import teaching
 from blazar.domain.errors import StoreTrouble
 
 if TYPE_CHECKING:
     from hypercorn.typing import ASGIFramework
 
-    from blazar.adapters.http.entrance import Entrance
-    from blazar.adapters.http.layers.doors import Doors
+    from blazar.adapters.http.asgi import App
     from blazar.adapters.http.server.connections import ServerConfig
-    from blazar.application.config.model import Config
+    from blazar.application.config.layers import Loaded
+    from blazar.application.ops.watch_config import WatchConfig
     from blazar.composition.daemon import Daemon
     from blazar.composition.foundation import Foundation
 
@@ -51,7 +52,8 @@ LAST_MOMENT_SECONDS = 1
 class Ground(NamedTuple):
     """What the daemon stands on before it is built."""
 
-    config: "Config"
+    loaded: "Loaded"
+    source: Source
     folders: Folders
     log: DaemonLog
     env: Mapping[str, str]
@@ -63,17 +65,20 @@ def main(args: argparse.Namespace) -> int:
     """Serve until SIGTERM or SIGINT; 0 after an orderly stop. Raises `BindConflict` and `DataDirLocked` (exit 3)."""
     folders = folders_from(os.environ, args.config).ensure()
     folders.check_config()
-    overrides = {"host": args.bind_host, "port": args.bind_port}
-    config = read_config(folders.config_file, os.environ, overrides).config
+    source = Source(folders, dict(os.environ), {"host": args.bind_host, "port": args.bind_port})
+    loaded = source.first()
+    config = loaded.config
     lock = DataDirLock(folders.run)
-    with bind(config.host, config.port) as listener:
+    with hangups_ignored(), bind(config.host, config.port) as listener:
         lock.acquire()
         log = DaemonLog(folders.run / "daemon.log", parse_filter(config.log_level or ""), MonotonicClock()).open()
         keep_new_keys(folders.config_file, os.environ)
+        for warning in loaded.warnings:
+            logger.warning("%s", warning)
         # What start-up makes stays for good: collecting meanwhile finds nothing and takes a sixth of the time that importing does.
         gc.disable()
         try:
-            return run_loop(Ground(config, folders, log, dict(os.environ), listener, args.json))
+            return run_loop(Ground(loaded, source, folders, log, dict(os.environ), listener, args.json))
         finally:
             gc.enable()
             log.close()
@@ -100,34 +105,35 @@ def run_loop(ground: Ground) -> int:
 
 async def serve(ground: Ground) -> int:
     """The daemon's whole life."""
-    from blazar.adapters.http.entrance import Entrance
+    from blazar.application.ops.watch_config import WatchConfig
     from blazar.composition.foundation import Foundation
 
-    stop = stop_signal()
-    foundation = Foundation(ground.config, ground.folders, ground.log, url_of(ground.listener))
-    entrance = Entrance()
+    foundation = Foundation(ground.loaded, ground.folders, ground.log, url_of(ground.listener))
+    watch = WatchConfig(foundation.clock, ground.source.stamp, ground.source.seen)
+    stop = stop_signal(watch.ask)
     async with running(foundation.parts()):
         closing = asyncio.Event()
-        server = asyncio.create_task(listen(ground.listener, entrance, foundation.doors(), closing))
+        server = asyncio.create_task(listen(ground.listener, foundation.doorway, closing))
         try:
-            await live(ground, await built(foundation, ground.env), entrance, stop)
+            await live(ground, await built(ground, foundation, watch), stop)
         finally:
-            entrance.close()
+            foundation.entrance.close()
             closing.set()
             await server
     return 0
 
 
-async def built(foundation: "Foundation", env: Mapping[str, str]) -> "Daemon":
+async def built(ground: Ground, foundation: "Foundation", watch: "WatchConfig") -> "Daemon":
     """The parts. Importing them takes half a second: in a thread, so that /health is answered meanwhile."""
     module = await asyncio.to_thread(importlib.import_module, "blazar.composition.daemon")
-    daemon: Daemon = module.Daemon(foundation=foundation, env=env)
+    daemon: Daemon = module.Daemon(foundation=foundation, env=ground.env, source=ground.source, watch=watch)
     daemon.check_dependencies()
     return daemon
 
 
-async def live(ground: Ground, daemon: "Daemon", entrance: "Entrance", stop: asyncio.Event) -> None:
+async def live(ground: Ground, daemon: "Daemon", stop: asyncio.Event) -> None:
     """From the first part's start to the last part's end."""
+    entrance = daemon.foundation().entrance
     note = DaemonNote(ground.folders.run)
     url = url_of(ground.listener)
     async with running(daemon.parts()):
@@ -139,7 +145,8 @@ async def live(ground: Ground, daemon: "Daemon", entrance: "Entrance", stop: asy
         logger.info("ready at %s", url)
         if ground.as_json:
             say_ready(url)
-        if reaches_others(ground.listener) and not ground.config.keys:
+        config = daemon.foundation().config
+        if reaches_others(ground.listener) and not config.keys:
             logger.warning("%s", teaching.open_to_others(ground.listener.getsockname()[0]))
         try:
             await stop.wait()
@@ -155,14 +162,12 @@ def say_ready(url: str) -> None:
         print(json.dumps({"url": url, "pid": os.getpid()}), flush=True)
 
 
-async def listen(listener: socket.socket, entrance: "Entrance", doors: "Doors", closing: asyncio.Event) -> None:
-    """Hypercorn on our socket, behind the layers."""
-    from blazar.adapters.http.layers.order import wrap
+async def listen(listener: socket.socket, app: "App", closing: asyncio.Event) -> None:
+    """Hypercorn on our socket."""
     from blazar.adapters.http.server.connections import serve_clients
 
     # The layers speak ASGI in plain mappings, the server's own types name every event apart; the bytes are the same.
-    app = cast("ASGIFramework", wrap(entrance, doors))
-    await serve_clients(app, server_config(), listener, closing)
+    await serve_clients(cast("ASGIFramework", app), server_config(), listener, closing)
 
 
 def server_config() -> "ServerConfig":
@@ -181,7 +186,7 @@ def server_config() -> "ServerConfig":
     return config
 
 
-def stop_signal() -> asyncio.Event:
+def stop_signal(on_hangup: Callable[[], None]) -> asyncio.Event:
     """Set by SIGTERM or SIGINT. A second one changes nothing: children are stopped in any case, within their grace."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -190,7 +195,23 @@ def stop_signal() -> asyncio.Event:
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
         else:
             loop.add_signal_handler(number, stop.set)
-    if sys.platform != "win32":
-        # Until configuration can be reloaded, a hang-up must not kill the daemon.
-        loop.add_signal_handler(signal.SIGHUP, lambda: None)
+    if (hangup := hangup_signal()) is not None:
+        loop.add_signal_handler(hangup, on_hangup)
     return stop
+
+
+def hangup_signal() -> int | None:
+    """What asks for the configuration to be read again; None on Windows, where only the file is watched."""
+    return getattr(signal, "SIGHUP", None)
+
+
+@contextmanager
+def hangups_ignored() -> Iterator[None]:
+    """Until the loop listens to it, a hang-up must not kill the daemon; nothing is started meanwhile that would inherit this."""
+    number = hangup_signal()
+    before = signal.signal(number, signal.SIG_IGN) if number is not None else None
+    try:
+        yield
+    finally:
+        if number is not None:
+            signal.signal(number, before or signal.SIG_DFL)

@@ -5,6 +5,7 @@ Blocking work (running an engine's --version or --help, sweeping folders) goes t
 
 import asyncio
 import logging
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,13 +15,17 @@ from blazar.application.ports.drivers import FlagProbe
 from blazar.application.ports.engines import EngineBuilds, EngineCatalog
 from blazar.application.supervise.views import Supervising
 from blazar.domain.errors import BlazarError
+from blazar.domain.records import Engine
 
 logger = logging.getLogger("blazar.start")
 
 
 @dataclass(frozen=True, slots=True)
 class EnrolAtStart:
-    """Make the engine rows true, and ask active builds for their flags before the first spawn needs them."""
+    """Make the engine rows true, and ask active builds for their flags before the first spawn needs them.
+
+    Nobody waits for the flags: a build may take as long over its help as `HelpProbe` lets it.
+    """
 
     enrol: EnrolEngines
     builds: EngineBuilds
@@ -29,15 +34,19 @@ class EnrolAtStart:
 
     async def start(self) -> None:
         """Raises `Refusal` for an engine that the user named and that cannot be used."""
-        await asyncio.to_thread(self._work)
+        active = await asyncio.to_thread(self._work)
+        # Not a thread of the loop's: that would wait for it when it stops.
+        threading.Thread(target=self._listen, args=(active,), name="help", daemon=True).start()
 
-    def _work(self) -> None:
+    def _work(self) -> list[Engine]:
         self.builds.sweep([engine.tag for engine in self.engines.list_engines()])
         if trouble := self.enrol():
             raise trouble
-        for engine in self.engines.list_engines():
-            if engine.active:
-                self.probe.known_flags(engine)
+        return [engine for engine in self.engines.list_engines() if engine.active]
+
+    def _listen(self, engines: Sequence[Engine]) -> None:
+        for engine in engines:
+            self.probe.manifest(engine)
 
     async def aclose(self) -> None:
         """Nothing is left running."""

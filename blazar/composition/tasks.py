@@ -28,9 +28,14 @@ class BackgroundTask:
                 await self._task
 
     async def _run(self) -> None:
-        try:
-            await self._work()
-        except BlazarError as error:
-            logger.warning("%s: %s", self._name, error)
-        except Exception:
-            logger.exception("%s failed", self._name)
+        await guarded(self._name, self._work)
+
+
+async def guarded(name: str, work: Callable[[], Awaitable[None]]) -> None:
+    """Do it; what goes wrong is the log's, and whoever called goes on."""
+    try:
+        await work()
+    except BlazarError as error:
+        logger.warning("%s: %s", name, error)
+    except Exception:
+        logger.exception("%s failed", name)

@@ -1,6 +1,7 @@
 """Settings to command-line words, by a table. A flag is data: its spelling, where its value comes from, how to say it."""
 
 import json
+import re
 from collections.abc import Callable, Collection, Mapping
 from enum import Enum
 from typing import Any, NamedTuple
@@ -42,6 +43,23 @@ def repeat(name: str, setting: Any) -> tuple[str, ...]:
 def joined(name: str, setting: Any) -> tuple[str, ...]:
     """`--name A,B`."""
     return (name, ",".join(_text(item) for item in setting)) if setting else ()
+
+
+_SCALED = re.compile(r"(.+):([+-]?\d+(?:\.\d+)?)")
+
+
+def scaled(item: str) -> tuple[str, str]:
+    """`FILE` or `FILE:SCALE` in its parts. ODD: a colon that no number follows belongs to the path."""
+    found = _SCALED.fullmatch(item)
+    return (found[1], found[2]) if found else (item, "")
+
+
+def adapters(name: str, setting: Any) -> tuple[str, ...]:
+    """`--name A,B`, or `--name-scaled A:0.5,B:1` where one of them has a scale. ODD: one flag for all: repeated, the last could win."""
+    items = [scaled(item) for item in setting or ()]
+    if not any(scale for _, scale in items):
+        return (name, ",".join(file for file, _ in items)) if items else ()
+    return (name + "-scaled", ",".join(f"{file}:{scale or 1}" for file, scale in items))
 
 
 FLOOR = ""

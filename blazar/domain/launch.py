@@ -69,10 +69,20 @@ class Brief:
     platform: str = "linux"
 
 
+class Drafts(NamedTuple):
+    """Who guesses tokens ahead, as memory sees it: how many at once, the file of a second model, or heads of the model's own."""
+
+    most: int = 0
+    file: str = ""
+    heads: bool = False
+
+
 class Resolved(NamedTuple):
     """What a kind makes of a brief: settings by the flag table's keys, why they are what they are, variables, warnings.
 
-    A key without a reason explains itself by its origin. `silent` are flags that are not said because somebody else says them.
+    A key without a reason explains itself by its origin. `silent` are flags that are not said because another one of ours
+    decides the same; `given` are flags that give way to words of a person's own, with the key that holds those. `choices` are
+    decisions that left no word.
     """
 
     told: Mapping[str, Any]
@@ -80,6 +90,32 @@ class Resolved(NamedTuple):
     env: Mapping[str, str] = {}
     notes: tuple[str, ...] = ()
     silent: Collection[str] = frozenset()
+    given: Mapping[str, str] = {}
+    choices: tuple[Decision, ...] = ()
+
+
+def together(*parts: Resolved) -> Resolved:
+    """Several resolutions as one; of what is said twice the later holds."""
+    told, reasons, env, given = dict[str, Any](), dict[str, str](), dict[str, str](), dict[str, str]()
+    for part in parts:
+        told |= part.told
+        reasons |= part.reasons
+        env |= part.env
+        given |= part.given
+    return Resolved(
+        told,
+        reasons,
+        env,
+        tuple(note for part in parts for note in part.notes),
+        frozenset(flag for part in parts for flag in part.silent),
+        given,
+        tuple(choice for part in parts for choice in part.choices),
+    )
+
+
+def as_configured(brief: Brief) -> Resolved:
+    """Settings as they are, for a kind that leaves nothing open."""
+    return Resolved(brief.settings)
 
 
 class Compiled(NamedTuple):
@@ -116,30 +152,40 @@ def compile_launch(rules: Rules, brief: Brief) -> Compiled:
     for key, words in tiers:
         check_extra(words, key, brief, rules.reserved)
     resolved = rules.resolve(brief)
-    theirs = {flag: key for key, words in tiers for flag in flags_of(words)}
-    ours, given_way = [], []
-    for flag in rules.flags:
-        said_by = None if flag.adds else next((key for one, key in theirs.items() if _same(flag, one, brief)), None)
-        if said_by is not None:
-            given_way.append((flag, said_by))
-        elif flag.name not in resolved.silent:
-            ours.append(flag)
-    argv = compile_argv(tuple(ours), resolved.told, brief.manifest)
+    ours, given_way = _ours(rules.flags, resolved, tiers, brief)
+    argv = compile_argv(ours, resolved.told, brief.manifest)
     if argv.refused:
         raise Malformed(teaching.flag_needed(argv.refused[0], brief.tag), "engine")
-    dropped = [(flag, key) for flag, key in given_way if flag.emit(flag.name, resolved.told.get(flag.key))]
+    absent = (*(teaching.flag_unknown_to_engine(name, brief.tag) for name in argv.unknown),)
+    ways = tuple((flag, key, teaching.flag_given_way(flag.name, key)) for flag, key in given_way)
     decisions = (
         *(Decision(words, flag.key, _reason(flag, resolved, brief)) for flag, words in argv.said),
-        *(Decision((), flag.key, teaching.flag_given_way(flag.name, key)) for flag, key in dropped),
+        *(Decision((), flag.key, sentence) for flag, _, sentence in ways),
+        *resolved.choices,
         *(Decision(words, key, teaching.flag_because(key, brief.origins.get(key, ""))) for key, words in tiers),
     )
-    notes = (
-        *resolved.notes,
-        *(teaching.flag_unknown_to_engine(name, brief.tag) for name in argv.unknown),
-        *(teaching.flag_given_way(flag.name, key) for flag, key in dropped),
-        *_said_in_two(tiers),
-    )
+    notes = (*resolved.notes, *absent, *(sentence for *_, sentence in ways), *_said_in_two(tiers))
     return Compiled((*argv.words, *(word for _, words in tiers for word in words)), resolved.env, decisions, notes)
+
+
+def _ours(
+    flags: tuple[Flag, ...], resolved: Resolved, tiers: Sequence[tuple[str, tuple[str, ...]]], brief: Brief
+) -> tuple[tuple[Flag, ...], list[tuple[Flag, str]]]:
+    """The rows that are said, and those that would have something to say but give way, with the key that says it."""
+    theirs = {flag: key for key, words in tiers for flag in flags_of(words)}
+    ours, given_way = [], []
+    for flag in flags:
+        said_by = None if flag.adds else resolved.given.get(flag.name) or _said_by(flag, theirs, brief)
+        if said_by is None:
+            if flag.name not in resolved.silent:
+                ours.append(flag)
+        elif flag.emit(flag.name, resolved.told.get(flag.key)):
+            given_way.append((flag, said_by))
+    return tuple(ours), given_way
+
+
+def _said_by(flag: Flag, theirs: Mapping[str, str], brief: Brief) -> str | None:
+    return next((key for one, key in theirs.items() if _same(flag, one, brief)), None)
 
 
 def _reason(flag: Flag, resolved: Resolved, brief: Brief) -> str:

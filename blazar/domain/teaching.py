@@ -251,6 +251,231 @@ def flag_given_way(flag: str, key: str) -> str:
     return f"{flag} is left out: {key} says it"
 
 
+def component_of_model(role: str) -> str:
+    return f"the {role} of the model's component set"
+
+
+def checkpoint_whole() -> str:
+    return "the model's one file, which holds all its parts"
+
+
+def component_unknown(role: str, model: str) -> str:
+    return (
+        f"'{model}' has a part '{role}' that sd-server cannot be told of, and without it other pictures would come out: "
+        "import the model again with the parts that it is made of"
+    )
+
+
+def auto_fit_on() -> str:
+    return "nothing places the parts of the model, so the engine divides them among its devices"
+
+
+def auto_fit_off(key: str) -> str:
+    return f"--auto-fit is left out: with it the engine would ignore {key}"
+
+
+def sage_attn_needs_cuda() -> str:
+    return (
+        "sdcpp_sage_attn is left out: its kernels run on CUDA 12 and GPUs of compute capability 8.0 and newer only; "
+        "--sage-attn in extra_args says it all the same"
+    )
+
+
+def max_vram_one_number(budget: str, tag: str) -> str:
+    return (
+        f"sdcpp_max_vram '{budget}' is left out: engine '{tag}' takes one number there; set one, or use a newer build"
+    )
+
+
+def mlx_one_at_a_time(key: str) -> str:
+    return f"with {key} mlx-lm serves one request at a time"
+
+
+def mlx_more_prompts(prompts: int, answers: int) -> str:
+    return (
+        f"mlx.prompt_concurrency {prompts} is more than mlx.decode_concurrency {answers}, and mlx-lm computes as many answers "
+        "side by side as the larger of the two says"
+    )
+
+
+def mlx_template_name(key: str, name: str) -> str:
+    return f"{key} '{name}' is left out: mlx-lm knows no templates by name, it takes the text of one"
+
+
+def mlx_template_file() -> str:
+    return (
+        "chat_template_file has no effect here: mlx-lm takes the text of a template only, so put it into chat_template"
+    )
+
+
+def engine_takes_no_key(kind: str) -> str:
+    return (
+        f"{kind} takes a key only where every process of this machine could read it: it listens on loopback without one"
+    )
+
+
+def setting_no_word(key: str, kind: str) -> str:
+    return f"{key} is left out: {kind} has no word for it"
+
+
+def setting_needs(key: str, other: str) -> str:
+    return f"{key} is left out: it says something only together with {other}"
+
+
+def setting_gives_way(key: str, other: str) -> str:
+    return f"{key} is left out: the engine takes it or {other}, and {other} is set"
+
+
+def template_needs_file(key: str, kind: str) -> str:
+    return (
+        f"{key} is left out: {kind} takes a template from a file only; save it and name the file in chat_template_file"
+    )
+
+
+def spec_opt_in(kind: str) -> str:
+    return f"no guessing: {kind} guesses only where sglang.spec_algorithm or spec = eagle3 asks for it"
+
+
+def rung_share(need: int, free: int) -> str:
+    return f"weights and cache take {_gib(need)} of the {_gib(free)} that are free on a card; the rest stays free"
+
+
+def rung_ranks(cards: int, need: int) -> str:
+    return f"no single card holds the load: {cards} cards take {_gib(need)} each"
+
+
+def rung_card() -> str:
+    return "the first card is too full, this one holds the load"
+
+
+def rung_half_cache() -> str:
+    return "a cache in 16 bits would fit on no card and no set of cards"
+
+
+def rung_offload(gib: int) -> str:
+    return f"{gib} GiB of the weights lie in main memory: the card cannot hold them"
+
+
+def attention_needs_no_compiler() -> str:
+    return "this backend needs no CUDA compiler on the machine"
+
+
+def batch_of_a_window(tokens: int) -> str:
+    return f"{tokens} tokens of a prompt go in one step: longer ones were answered with nothing"
+
+
+def cache_of_windows() -> str:
+    return "the cache holds the planned windows and leaves the rest of the memory to others"
+
+
+def cache_plain() -> str:
+    return "mistralrs_paged_attn = false: a plain cache of the window's size"
+
+
+def mlx_draft_no_folder(draft: str) -> str:
+    return (
+        f"mlx.draft_model '{draft}' is left out: it is not the whole path of a folder, and an engine fetches nothing from the "
+        "network"
+    )
+
+
+_ARGV = {
+    "model": "the model's file; of several the first, for the engine finds the others",
+    "alias": "the name that the gateway asks it for before its first request",
+    "deterministic": "deterministic: several requests in one batch could tip a choice between near-equal tokens",
+    "slots": "slots is left open, and the plan chose them",
+    "slots-alone": "slots is left open, and nobody can count how many fit",
+    "shared": "several slots share one cache",
+    "alone": "one slot has the cache to itself",
+    "per-slot": "no request may take the windows that were promised to others",
+    "ladder": "cache_type is left open, and the plan chose it so that the model fits",
+    "plan": "the plan put it there",
+    "cores": "the physical cores that this process may use",
+    "prompt-threads": "as threads: told only that, the engine would take every processor for prompts",
+    "prompt-cache": "cache_ram_mb, held to its share of the machine's memory and to what the plan leaves",
+    "embeds": "it is served as an embedding model",
+    "pooling": "a model that is told to embed has no pooling of its own",
+    "embed-batch": "an embedding model reads its whole input at once",
+    "effort": "reasoning_effort, handed to the chat template",
+    "extend": "ctx_extend stretches the window beyond the trained one, by YaRN",
+    "projector": "the policy attaches the projector",
+    "draft": "the draft model that goes with this one",
+    "mcp-json": "mcp_servers_json goes to the engine by its environment, for it may carry tokens",
+    "sessions": "sessions: conversations are saved there and taken up again",
+}
+
+
+def argv_reason(what: str) -> str:
+    """Why words stand on a command line; `what` is a key of the table above."""
+    return _ARGV[what]
+
+
+def argv_window(ctx: int, slots: int, shared: bool, set_by: str = "") -> str:
+    one = f"a window of {ctx} tokens for each request"
+    many = one if slots < 2 else f"{one}, {slots} at a time{' from one cache' if shared else ''}"
+    return f"{many}: {set_by}" if set_by else many
+
+
+_SPEC = {
+    "off": "no guessing: spec is off",
+    "extra": "extra_args say how tokens are guessed",
+    "embed": "no guessing: an embedding model writes nothing",
+    "deterministic": "no guessing: with deterministic, tokens are not checked several at a time unless spec names a way",
+    "build": "no guessing: this engine build does not list a way that needs no draft model",
+    "heads": "the model brings heads that predict further tokens",
+    "pair": "a draft model that goes with this one is there",
+    "no-ngram": "no guessing: there is no draft model, and spec_auto_ngram is off",
+    "stateful": "no guessing: this model keeps a state that would have to be computed anew after every wrong guess",
+    "ngram": "spec is auto and no draft model can be used: tokens are guessed from the text so far",
+}
+
+
+def spec_reason(what: str) -> str:
+    """How tokens are guessed ahead and why; `what` is a key of the table above."""
+    return _SPEC[what]
+
+
+def spec_fallback() -> str:
+    return (
+        "no draft model can be used, so tokens are guessed from the text so far (n-gram lookup): "
+        'spec_auto_ngram = false or spec = "off" turns it off'
+    )
+
+
+def spec_unknown(spec: str, tag: str) -> str:
+    return f"engine '{tag}' cannot guess tokens by {spec}: use a newer build (blazar engine list), or set spec to auto or off"
+
+
+def spec_adaptive_unknown(tag: str) -> str:
+    return f"engine '{tag}' has no adaptive MTP yet (its --help does not list draft-mtp-adaptive): set spec to mtp until a build does"
+
+
+def spec_needs_heads(spec: str) -> str:
+    return f"{spec} needs a model whose file brings prediction heads (MTP), and this one has none: set spec to auto or off for it"
+
+
+def spec_needs_draft(spec: str) -> str:
+    return f"{spec} needs a draft model made for this one, and there is none: pull one, or set spec to auto or off"
+
+
+def lora_colon(path: str) -> str:
+    return (
+        f"'{path}' has a colon in its name, which the engine cannot tell from the scale of an adapter: rename the file"
+    )
+
+
+def lookup_cache_missing(path: str, key: str) -> str:
+    return f"{key} names '{path}', which does not exist: the engine would end itself over it. Create the file, or unset {key}"
+
+
+def sessions_folder_missing(path: str) -> str:
+    return f"the sessions folder '{path}' is gone, so conversations are not saved: restart Blazar, which creates it"
+
+
+def agent_tools() -> str:
+    return "agent is on: the engine offers all its tools, which read and write files and run commands with the daemon's rights"
+
+
 def extra_arg_twice(flag: str, first: str, last: str) -> str:
     return f"{flag} stands in {first} and in {last}: the engine takes the one of {last}"
 
@@ -424,6 +649,14 @@ def child_without_key(kind: str) -> str:
 
 def child_with_key() -> str:
     return "the child asks for a key of its own, kept in a file that only this user can read"
+
+
+def child_on_socket(socket: str) -> str:
+    return f"the child asks for no key: it listens on {socket}, which only this user can open, and on no port"
+
+
+def child_auth_off() -> str:
+    return "the child asks for no key, as child_auth says: every process of this machine can use it"
 
 
 def evicted_while_waiting(model: str) -> str:
@@ -1004,6 +1237,7 @@ _MUST = {
     "boolean": "true or false",
     "true": "true",
     "integer": "a whole number",
+    "event": "the number of an event",
     "positive": "a whole number above 0",
     "number": "a number",
     "milliseconds": "a number of milliseconds, 0 or more",
@@ -1317,16 +1551,253 @@ def keys_inline() -> str:
     return "its keys are one inline list, behind which nothing can be added; write them as [[keys]] tables"
 
 
+def config_restart_needed(keys: Sequence[str]) -> str:
+    return f"{_list(keys)} can only change with a restart: blazar restart"
+
+
+def config_refused_since(path: str, since: str) -> str:
+    return f"{path} cannot be used since {since}; the daemon goes on with what it read before"
+
+
+def keys_all_gone() -> str:
+    return "the last API key is gone from the configuration: whoever reaches this daemon may use and manage it now"
+
+
+def child_outdated() -> str:
+    return (
+        "the configuration has changed since this child was started: it is replaced as soon as no request is in flight"
+    )
+
+
+def explain_left_out() -> str:
+    return "left out"
+
+
+def explain_same(pid: int) -> str:
+    return f"the child that runs (pid {pid}) was told the same"
+
+
+def explain_differs(pid: int) -> str:
+    return f"otherwise than the child that runs (pid {pid})"
+
+
+def explain_engine(was: str, now: str) -> str:
+    return f"engine {now} instead of {was}"
+
+
 def config_read_only() -> str:
     return "the file is read-only"
+
+
+def config_keeps_changing() -> str:
+    return "it keeps being changed by something else"
+
+
+def config_not_written(path: str, why: str) -> str:
+    return f"{path} is as it was: it cannot be written ({why})"
+
+
+def config_not_editable(key: str) -> str:
+    return f"'{key}' cannot be changed without touching other lines of the file: change it with blazar config edit"
+
+
+def config_tables_by_hand(key: str) -> str:
+    return f"'{key}' is written as tables, one [[{key}]] for each entry: change them with blazar config edit"
+
+
+def config_table_keys(key: str, first: str) -> str:
+    return f"'{key}' is a table: set one of its keys, such as {key}.{first}"
+
+
+def config_one_value(key: str) -> str:
+    return f"'{key}' takes one value: put words that belong together in quotes"
+
+
+def config_set(path: str, key: str, value: str, before: str) -> str:
+    was = f" (before: {before})" if before else ""
+    return f"{key} = {value}{was} in {path}"
+
+
+def config_set_already(path: str, key: str, value: str) -> str:
+    return f"{path} says {key} = {value} already: nothing was changed"
+
+
+def config_shadowed(key: str, name: str) -> str:
+    return f"here environment variable {name} says something else about '{key}', and wins"
+
+
+def config_needs_restart(key: str) -> str:
+    return f"'{key}' is read when the daemon starts: blazar restart makes the running one follow"
+
+
+def config_unset(path: str, key: str, value: str) -> str:
+    return f"{key} is no longer in {path}" + (f": {value} holds" if value else "")
+
+
+def config_unset_already(path: str, key: str, value: str) -> str:
+    return f"'{key}' is not set in {path}" + (f": {value} holds" if value else "")
+
+
+def config_legacy_keys(path: str, line: int) -> str:
+    return f"{path} line {line}: 'api_keys' is written as [[keys]] tables now: blazar migrate rewrites it"
+
+
+def migrated(path: str, names: Sequence[str]) -> str:
+    said = f"as [[keys]]: {_list(names)}" if names else "gone, for its keys were all under [[keys]]"
+    return f"api_keys of {path} is {said}; the file as it was lies beside it"
+
+
+def nothing_to_migrate(path: str) -> str:
+    return f"nothing to migrate: {path} is written as it should be"
+
+
+def migrate_odd() -> str:
+    return (
+        "'api_keys' is neither a list of secrets nor one of tables with name and key: change it with blazar config edit"
+    )
+
+
+def no_editor() -> str:
+    return "no editor was found: set VISUAL or EDITOR to the program that you edit with"
+
+
+def editor_failed(command: str, why: str) -> str:
+    return f"the editor '{command}' failed ({why}): nothing was changed; VISUAL or EDITOR names another"
+
+
+def config_copy_kept(copy: str) -> str:
+    return f"what you wrote is kept in {copy}"
+
+
+def config_edit_again() -> str:
+    return "edit again?"
+
+
+def config_edit_unchanged(path: str) -> str:
+    return f"{path} is as it was: nothing was changed"
+
+
+def config_edited(path: str) -> str:
+    return f"{path} is changed and valid"
+
+
+def config_changed_meanwhile(path: str) -> str:
+    return f"{path} was changed by something else meanwhile and is left as it is"
 
 
 def config_not_toml(why: str) -> str:
     return f"it is not valid TOML: {why[:1].lower()}{why[1:]}"
 
 
+def config_twice(what: str) -> str:
+    return f"{what} stands there twice"
+
+
+def config_closed(name: str) -> str:
+    return f"'{name}' is already something that cannot be added to"
+
+
+def config_nested_too_deeply() -> str:
+    return "it is nested too deeply"
+
+
+def config_number_too_long(line: int) -> str:
+    return f"a number has too many digits (at line {line})"
+
+
+def config_no_regular_file() -> str:
+    return "it is not a regular file"
+
+
 def config_not_utf8(line: int) -> str:
     return f"it is not UTF-8 text (line {line})"
+
+
+def mcp_default_unknown(name: str, servers: Sequence[str]) -> str:
+    known = f" ({_list(servers)})" if servers else ""
+    return f"must be all, none or the name of an [[mcp]] server{known}: there is none called '{name}'"
+
+
+def failover_unknown_remote(name: str, remotes: Sequence[str]) -> str:
+    known = f" ({_list(remotes)})" if remotes else ""
+    return f"must be the name of a [[remotes]] entry{known}: there is none called '{name}'"
+
+
+def failover_target_is_alias(name: str) -> str:
+    return f"must be a model: '{name}' is the alias of a chain, and chains cannot lead to chains"
+
+
+def never_pegged(kind: str) -> str:
+    return (
+        f"cannot be set: {kind} is never warmed up, for nothing is left to be compiled after loading; remove the line"
+    )
+
+
+def no_diffusion_table() -> str:
+    return (
+        "is no table: steps, size and seed come with each image request, and what stable-diffusion.cpp is started "
+        "with stands in the sdcpp_... keys, at the root or under [diffusion]"
+    )
+
+
+def extra_args_reserved(flag: str) -> str:
+    return f"must not hold {flag}: Blazar says it itself"
+
+
+def extra_args_twice(flag: str, key: str) -> str:
+    return f"must not hold {flag}: {key} says it already; keep one of them"
+
+
+def slots_without_effect(slots: int) -> str:
+    return f"slots = {slots} has no effect: deterministic serves one request at a time"
+
+
+def socket_folder_too_long(folder: str, size: int, limit: int) -> str:
+    return (
+        f"a socket file in {folder} would have a path of {size} bytes, of which the system allows {limit}: the data folder is too "
+        'long; move it (XDG_DATA_HOME), or set child_transport = "tcp"'
+    )
+
+
+def socket_name_too_long(key: str, size: int, limit: int) -> str:
+    return (
+        f"the socket of '{key}' would have a path of {size} bytes, of which the system allows {limit}: give the model a shorter name "
+        '(blazar cp), or set child_transport = "tcp"'
+    )
+
+
+def socket_unknown_to_kind(kind: str) -> str:
+    return f"{kind} cannot listen on a socket file, so it listens on a port of this machine in spite of child_transport"
+
+
+def remote_url_scheme() -> str:
+    return "must begin with https:// or http://"
+
+
+def remote_url_shape() -> str:
+    return "must be a base URL such as https://host:8443: scheme, host and, where needed, port and path, nothing else"
+
+
+def remote_url_credentials() -> str:
+    return "must not hold a user name or password: the secret belongs under key"
+
+
+def remote_url_public(host: str) -> str:
+    return (
+        f"would send the key unencrypted to {host}, which counts as public: use https://, or the address itself if it is in a "
+        "private network; allow_insecure_http = true for this remote accepts it as it is"
+    )
+
+
+def remote_url_local(name: str, host: str) -> str:
+    return f"remote '{name}': the key travels unencrypted over the local network to {host}; use https:// where the other side can"
+
+
+def remote_url_insecure(name: str, host: str) -> str:
+    return (
+        f"remote '{name}' is allowed by allow_insecure_http: its key and every request travel UNENCRYPTED to {host}, "
+        "and anybody on the way can read and change them"
+    )
 
 
 _WANTS = {
@@ -1354,6 +1825,36 @@ _WANTS = {
     "device": "must be the name of a device, without commas or spaces",
     "tensor": "must be PATTERN=BUFFER, without commas",
     "workers": "must be HOST:PORT, several with commas between them",
+    "worker": "must be HOST:PORT",
+    "range_order": "must begin with the smaller number, and both must be below {limit}",
+    "samplers": "must be names of samplers with semicolons between them, such as top_k;top_p;temperature",
+    "devices": "must be names of devices with commas between them, without spaces",
+    "extra_empty": "must be words of a command line, none of them empty",
+    "extra_first": "must begin with a flag such as --name: '{limit}' is a value",
+    "lora": "must be FILE or FILE:SCALE, without commas",
+    "tools": "must be names of tools with commas between them, or all",
+    "runtime": "must be docker:IMAGE, podman:IMAGE, docker-container:ID, podman-container:ID or ssh:TARGET",
+    "object_text": "must be a JSON object as text",
+    "flavor": "must be auto or a flavor such as cpu or vulkan: letters, digits, '.', '_' and '-'",
+    "pairs": "must be NAME=VALUE, several with commas between them",
+    "modules": "must be one word, or MODULE=WORD, several with commas between them",
+    "budget": "must be a number of GiB, or DEVICE=GIB, several with commas between them",
+    "split": "must be row or layer, or MODULE=row, several with commas between them",
+    "type_rules": "must be PATTERN=TYPE, several with commas between them",
+    "below": "must be less than {limit}",
+    "none_given": "needs at least {limit} entry",
+    "needs": "needs {limit}: set it too, or remove this",
+    "not_above": "must not be more than {limit}",
+    "remote_name": "must be letters, digits, '.', '_' and '-': it stands before the colon of a model's name",
+    "mcp_name": "must be at most 32 letters, digits, '-' and single '_' inside: it becomes part of the tools' names",
+    "mcp_reserved": "must be another name: all and none have a meaning of their own where a server is asked for",
+    "mcp_one": "needs exactly one of command and url",
+    "mcp_stdio": "is for servers with a command: a url has no process",
+    "http_url": "must be a URL that begins with http:// or https://",
+    "word": "must be one word of the engine's, without spaces",
+    "isq": "must be a format such as q4k or q8_0, or a number of bits from 2 to 8",
+    "windows": "must be tcp on Windows, where engines cannot listen on unix sockets",
+    "file": "names a file that does not exist: {limit}",
 }
 
 
@@ -1369,6 +1870,11 @@ def config_found(value: object) -> str:
 def unknown_config_key(key: str, near: Sequence[str]) -> str:
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     return f"there is no configuration key '{key}'{hint}"
+
+
+def config_unknown_sampler(near: Sequence[str]) -> str:
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    return f"is no parameter of a sampler{hint}"
 
 
 def keep_alive_wrong(text: str) -> str:
@@ -1429,6 +1935,14 @@ def doctor_disk_remedy() -> str:
 
 def doctor_config(path: str) -> str:
     return f"{path} is in order"
+
+
+def doctor_restart_pending(keys: Sequence[str]) -> str:
+    return f"changed in the file and not in the daemon that runs: {_list(keys)}"
+
+
+def doctor_restart_remedy() -> str:
+    return "blazar restart"
 
 
 def doctor_config_remedy(path: str) -> str:

@@ -36,7 +36,7 @@ class FakeChild(Child):
 
     def __init__(self, plan: LaunchPlan, pid: int, script: Script, clock: Clock) -> None:
         self.plan, self.pid, self.script = plan, pid, script
-        self.port = 40_000 + pid
+        self.port = 0 if plan.socket else 40_000 + pid
         self.argv = plan.words
         self.upstream = FakeUpstream(plan.model)
         self.signals: list[tuple[float, int]] = []

@@ -71,6 +71,7 @@ class MemoryWeightFiles(WeightFiles):
         self.pairs: dict[str, Any] = {"general.architecture": "llama"}
         self.shapes: dict[str, ModelShape] = {}
         self.projectors: dict[str, Projector] = {}
+        self.beside: dict[str, str] = {}
         self.sizes: dict[str, int] = {}
         self.content = {file: file for facts in models.values() for file in facts.files}
 
@@ -98,6 +99,9 @@ class MemoryWeightFiles(WeightFiles):
         if f"beside {files[0]}" in self.broken:
             raise BadModelFile("mmproj.gguf", self.broken[f"beside {files[0]}"])
         return self.projectors.get(files[0])
+
+    def projector_file(self, files: tuple[str, ...]) -> str:
+        return self.beside.get(files[0], "") if self.projector(files) else ""
 
     def projector_in(self, path: str) -> Projector:
         self._readable(path)

@@ -28,6 +28,20 @@ def test_bootstrap_keys_are_written_once_and_open_the_door(tmp_path: Path) -> No
         assert len(list(daemon.config_file.parent.glob("*.bak"))) == 1
 
 
+def test_a_remote_in_clear_is_warned_of_at_the_start(tmp_path: Path) -> None:
+    """Once, in the log, and by `config validate`; a public one is refused before anything is bound."""
+    remote = '[[remotes]]\nname = "box"\nkey = "hush"\nurl = "http://{}"\n'
+    with Daemon(tmp_path, remote.format("10.0.0.9:8000")) as daemon:
+        log = (daemon.run_dir / "daemon.log").read_text()
+        assert log.count("remote 'box': the key travels unencrypted over the local network to 10.0.0.9") == 1
+        assert "warning: remote 'box'" in daemon.must("config", "validate")
+        assert "hush" not in log + daemon.must("config", "list")
+    public = Daemon(tmp_path / "public", remote.format("example.com"))
+    refused = public.cli("serve", "--port", "0")
+    assert refused.returncode == 1
+    assert "line 4: 'remotes.url' would send the key unencrypted to example.com" in refused.stderr
+
+
 def test_an_engine_that_needs_a_variable_is_asked_and_started_with_it(tmp_path: Path) -> None:
     """`engine_env` reaches trial, --help and child; a word that its --help lacks is refused by name, before any child."""
     engine = stub_server(tmp_path / "bin")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from blazar.adapters.cli.client import DaemonClient
 from blazar.adapters.cli.locate import Note, Target
+from blazar.adapters.cli.root import Changed
 from blazar.adapters.hardware.processes import SystemProcesses
 from blazar.domain.errors import BadConfig, BlazarError, EngineNotFound, ModelNotFound
 from blazar.domain.kinds import EngineKind, Provenance, Weights
@@ -188,6 +189,13 @@ class FakeSettings:
 
     def __init__(self) -> None:
         self.problems: list[str] = []
+        self.warned: list[str] = []
+        self.said: dict[str, str] = {}
+        self.shadow = ""
+        self.restarting: set[str] = {"port"}
+        self.legacy: Sequence[str] | None = None
+        self.data = b"port = 1\n"
+        self.meanwhile: bytes | None = None
 
     def get(self, key: str) -> tuple[Any, str]:
         return {"port": (11435, "11435"), "host": ("127.0.0.1", '"127.0.0.1"'), "unset": (None, "")}[key]
@@ -200,8 +208,47 @@ class FakeSettings:
             raise BadConfig(self.problems)
         return {"host": "127.0.0.1", "port": 1}
 
+    def warnings(self) -> Sequence[str]:
+        return self.warned
+
     def defaults(self) -> str:
         return 'host = "127.0.0.1"\n'
+
+    def keys(self) -> Sequence[str]:
+        return ("host", "port")
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "object"}
+
+    def change(self, key: str, words: Sequence[str]) -> Changed:
+        before, self.said[key] = self.said.get(key, "0"), " ".join(words)
+        return self._changed(key, before)
+
+    def unset(self, key: str) -> Changed:
+        return self._changed(key, self.said.pop(key, "0"))
+
+    def _changed(self, key: str, before: str) -> Changed:
+        now = self.said.get(key, "0")
+        changed = before != now
+        return Changed(key, now, before, now, before, changed, self.shadow, changed and key in self.restarting)
+
+    def migrate(self) -> Sequence[str] | None:
+        return self.legacy
+
+    def source(self) -> bytes:
+        return self.data
+
+    def check(self, data: bytes, path: str) -> None:
+        if b"wrong" in data:
+            raise BadConfig([f"{path} line 1: wrong", f"{path} line 2: worse"])
+
+    def replace(self, before: bytes, after: bytes) -> bool:
+        if self.meanwhile is not None:
+            self.data = self.meanwhile
+        if self.data != before:
+            return False
+        self.data = after
+        return True
 
 
 class FakePlaces(NamedTuple):

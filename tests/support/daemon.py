@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -110,9 +111,9 @@ class Daemon:
         return done.stdout
 
     def children(self) -> list[int]:
-        """Pids of live processes whose parent is the daemon."""
+        """Pids of live processes whose parent is the daemon; not of a build that is only asked for its flags."""
         assert self.process is not None
-        return children_of(self.process.pid)
+        return [pid for pid in children_of(self.process.pid) if not _asked_for_help(pid)]
 
     def stop(self) -> int:
         """SIGTERM to the one pid; the exit code."""
@@ -169,6 +170,13 @@ def alive(pid: int) -> bool:
     """Whether the process exists and is no zombie."""
     fields = stat_of(pid)
     return fields is not None and fields[0] != "Z"
+
+
+def _asked_for_help(pid: int) -> bool:
+    """The probe of a build's flags, which serves nothing and ends by itself."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").endswith(b"\0--help")
+    return False
 
 
 def children_of(pid: int) -> list[int]:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+from blazar.adapters.engines.llamacpp.spec import LLAMACPP
 from blazar.application.config.model import Config, Override
 from blazar.application.ports.drivers import Driver, FlagProbe
 from blazar.application.supervise.launch_plan import LaunchPlanner
@@ -15,6 +16,7 @@ from blazar.application.supervise.surroundings import Limits
 from blazar.domain.argv import Flag, always, switch
 from blazar.domain.fit.shape import ModelShape
 from blazar.domain.kinds import EngineKind
+from blazar.domain.manifest import Manifest
 from blazar.domain.records import Model
 from tests.fakes.catalog import MemoryModelCatalog, a_model
 from tests.fakes.children import FakeChildren
@@ -32,6 +34,9 @@ class PlainDriver(Driver):
     key_file_flag = "--api-key-file"
     reserved = frozenset({"--host", "-m"})
     load_cap_secs = 180.0
+    extra_keys = ("extra_args",)
+    resolve = staticmethod(LLAMACPP.resolve)
+    drafts = staticmethod(LLAMACPP.drafts)
     flags = (
         Flag("--model", "model_path", always),
         Flag("--alias", "alias", always),
@@ -48,9 +53,9 @@ class KnowsAll(FlagProbe):
     """`known` empty: nothing is filtered."""
 
     def __init__(self, known: Iterable[str] = ()) -> None:
-        self.known = frozenset(known)
+        self.known = Manifest.spelled(known)
 
-    def known_flags(self, engine: Any) -> frozenset[str]:
+    def manifest(self, engine: Any) -> Manifest:
         return self.known
 
 
@@ -116,9 +121,8 @@ class World:
         self.census = FakeCensus()
         self.meter, self.events = MemoryMeter(), MemoryEvents()
         self.files.shapes = {row.files[0]: replace(some_shape(), trained_ctx=row.ctx_train) for row in rows}
-        for row in rows:
-            settings.setdefault(row.name, {}).setdefault("slots", 1)
-        self.planner = a_planner(self.census, settings, self.files)
+        self.config = self._config(settings)
+        self.planner = a_planner(self.census, {}, self.files, settings_for=self._settings_for)
         self.supervisor = Supervisor(
             catalog=self.catalog,
             files=self.files,
@@ -131,6 +135,20 @@ class World:
             limits=limits or Limits(),
             blocking=at_once,
         )
+
+    def _settings_for(self, model: str) -> dict[str, Any]:
+        return self.config.settings_for(model)
+
+    def _config(self, settings: dict[str, dict[str, Any]]) -> Config:
+        for row in self.catalog.list_models():
+            settings.setdefault(row.name, {}).setdefault("slots", 1)
+        return a_config(settings)
+
+    async def configure(self, limits: Limits | None = None, **settings: dict[str, Any]) -> None:
+        """Another configuration from now on, as a reload applies one."""
+        self.config = self._config(settings)
+        await self.supervisor.reconfigure(limits or self.supervisor.limits)
+        await self.clock.settle()
 
     def ask(self, model: str = "a", **more: Any) -> "asyncio.Task[Any]":
         """A request for a lease, under way."""

@@ -23,11 +23,13 @@ class Node(NamedTuple):
     verbs: tuple[str, ...]
     options: tuple[Option, ...]
     words: tuple[str, ...]  # a closed set that a positional is one of
-    models: bool  # whether a positional is a model's name
+    listed: tuple[str, ...]  # commands that print what a positional may be, one a line
 
 
 MODEL_NAMES = "blazar list --quiet 2>/dev/null"
-_MODEL_METAVARS = ("MODEL", "SRC", "TARGET")
+KEY_NAMES = "blazar config list --quiet 2>/dev/null"
+_LISTED = {"MODEL": MODEL_NAMES, "SRC": MODEL_NAMES, "TARGET": MODEL_NAMES, "KEY": KEY_NAMES}
+"""By the name that a positional has in the help."""
 
 
 def nodes(parser: argparse.ArgumentParser | None = None, path: str = "", text: str = "") -> Iterator[Node]:
@@ -37,7 +39,7 @@ def nodes(parser: argparse.ArgumentParser | None = None, path: str = "", text: s
     verbs: dict[str, argparse.ArgumentParser] = {}
     helps: dict[str, str] = {}
     words: list[str] = []
-    models = False
+    listed: list[str] = []
     for action in parser._actions:  # noqa: SLF001 - argparse offers no other way to ask
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             verbs = dict(action.choices)
@@ -46,9 +48,9 @@ def nodes(parser: argparse.ArgumentParser | None = None, path: str = "", text: s
             options.append(Option(tuple(action.option_strings), action.nargs != 0, action.help or ""))
         elif action.choices:
             words += [str(choice) for choice in action.choices]
-        else:
-            models = models or action.metavar in _MODEL_METAVARS
-    yield Node(path, text, tuple(verbs), tuple(options), tuple(words), models)
+        elif command := _LISTED.get(str(action.metavar)):
+            listed.append(command)
+    yield Node(path, text, tuple(verbs), tuple(options), tuple(words), tuple(dict.fromkeys(listed)))
     for name, verb in verbs.items():
         label = next((text for head, text in helps.items() if head.split(" ")[0] == name), verb.description or "")
         yield from nodes(verb, f"{path} {name}".strip(), label)
@@ -74,8 +76,8 @@ def _cases(tree: list[Node]) -> str:
     for node in tree:
         options = " ".join(name for option in node.options for name in option.names)
         words = " ".join((*node.verbs, *node.words))
-        models = f" $({MODEL_NAMES})" if node.models else ""
-        rows.append(f'    "{node.path}") options="{options}"; found="{words}{models}" ;;')
+        listed = "".join(f" $({command})" for command in node.listed)
+        rows.append(f'    "{node.path}") options="{options}"; found="{words}{listed}" ;;')
     return "\n".join(rows)
 
 
@@ -159,8 +161,7 @@ def _fish(tree: list[Node]) -> str:
             about = texts[f"{node.path} {verb}".strip()]
             lines.append(f"complete -c blazar -f -n {when} -a {verb} -d {_quoted(about)}")
         lines += [f"complete -c blazar -f -n {when} -a {word}" for word in node.words]
-        if node.models:
-            lines.append(f"complete -c blazar -f -n {when} -a '({MODEL_NAMES})'")
+        lines += [f"complete -c blazar -f -n {when} -a '({command})'" for command in node.listed]
         lines += [_fish_option(option, when) for option in node.options]
     return "\n".join(lines) + "\n"
 

@@ -100,12 +100,12 @@ def api_key(env: Mapping[str, str], config_file: Path, url: str) -> str | None:
 def _keys_in(config_file: Path) -> list[dict[str, Any]]:
     """The `[[keys]]` of the file. One that cannot be read has none: the daemon is the judge of its contents."""
     try:
-        raw = config_file.read_bytes()
+        raw = config_file.read_bytes() if config_file.is_file() else b""  # reading a pipe would never end
         if b"keys" not in raw:  # spares the parser's import, a tenth of what a thin verb costs
             return []
         import tomllib
 
         rows = tomllib.loads(raw.decode("utf-8-sig")).get("keys", [])
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return []
     return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []

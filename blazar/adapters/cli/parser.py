@@ -35,41 +35,6 @@ def _listed(title: str, rows: Sequence[tuple[str, str]]) -> str:
     return "\n".join([f"{title}:", *(f"  {name.ljust(width)}  {text}" for name, text in rows)])
 
 
-CONFIG_EXAMPLES = """\
-examples:
-  blazar config path                       where the file is looked for
-  blazar config defaults > config.toml     a file to begin with
-  blazar config list                       every key, its value and who set it
-  blazar config get default_ctx            one value
-  blazar config validate                   what is wrong with the file, with line numbers
-
-  config.toml:
-    default_ctx = 8192
-    preload = ["smollm2-135m"]
-
-    [gateway]
-    port = 11434
-    allowed_hosts = ["workstation.lan"]
-
-    [[keys]]
-    name = "editor"
-    key = "plm_a-long-secret-of-your-own"
-
-    [model_overrides."smollm2-135m"]
-    ctx = 4096
-    extra_args = ["--temp", "0"]
-"""
-
-CONFIG_GET_EXAMPLES = """\
-examples:
-  blazar config get port                   a key
-  blazar config get gateway.port           the same, by its table
-  blazar config get model_overrides.NAME.ctx    what one model has instead
-  blazar config get engine_env.NAME        one variable for engines; its value is hidden
-  blazar config get keys --json            tables as JSON, secrets hidden
-"""
-
-
 FIT_EXAMPLES = """\
 examples:
   blazar fit smollm2-135m                    a model of the catalog
@@ -163,7 +128,7 @@ class _Left:
         """Nothing is kept."""
 
 
-class _Family:
+class Family:
     """Adds verbs with the common options and the same text as help and description.
 
     With `only`, verbs whose name is not in it are left out: making all thirty costs a third of what `ps` takes.
@@ -194,14 +159,14 @@ class _Family:
         verb.set_defaults(action=action or name, local=not host)
         return verb
 
-    def group(self, name: str, text: str, metavar: str, more: str = "") -> "_Family":
+    def group(self, name: str, text: str, metavar: str, more: str = "") -> "Family":
         """A verb with verbs of its own (`engine list`)."""
         if not self._wants(name):
-            return _Family(None, ())
+            return Family(None, ())
         about = text[:1].upper() + text[1:] + "."
         parser = self._verbs.add_parser(name, parents=[self._common], help=text, description=about, **_epilog(more))
         verbs = parser.add_subparsers(dest="subverb", metavar=metavar, required=True, parser_class=Parser)
-        return _Family(verbs, self._only)
+        return Family(verbs, self._only)
 
 
 def build_parser(only: Collection[str] = ()) -> argparse.ArgumentParser:
@@ -213,16 +178,17 @@ def build_parser(only: Collection[str] = ()) -> argparse.ArgumentParser:
         parents=[_common(defaults=True), _target(defaults=True)],
     )
     parser.add_argument("-V", "--version", action="store_true", help="print the version and exit")
-    verbs = _Family(parser.add_subparsers(dest="verb", metavar="VERB", title="verbs", parser_class=Parser), only)
+    verbs = Family(parser.add_subparsers(dest="verb", metavar="VERB", title="verbs", parser_class=Parser), only)
     _add_daemon(verbs)
     _add_run(verbs)
     _add_models(verbs)
     _add_children(verbs)
     _add_fit(verbs)
     _add_engines(verbs.group("engine", "list, install, choose and remove engine builds", "list|install|use|rm"))
-    _add_config(
-        verbs.group("config", "read the configuration", "get|list|defaults|path|validate", more=CONFIG_EXAMPLES)
-    )
+    if not only or {"config", "migrate"} & set(only):
+        from blazar.adapters.cli.config_words import add_config  # its words would cost every other verb
+
+        add_config(verbs)
     _add_installation(verbs)
     return parser
 
@@ -327,7 +293,7 @@ def _gib(text: str) -> float:
     return size
 
 
-def _add_daemon(verbs: _Family) -> None:
+def _add_daemon(verbs: Family) -> None:
     serve = verbs.add("serve", "run the daemon: the gateway and its engines", aliases=["start"], host=False)
     _bind(serve)
     serve.add_argument("--detach", action="store_true", help="start it in the background and return when it is ready")
@@ -350,7 +316,7 @@ def _add_daemon(verbs: _Family) -> None:
     )
 
 
-def _add_run(verbs: _Family) -> None:
+def _add_run(verbs: Family) -> None:
     run = verbs.add("run", "chat with a model: one answer with a PROMPT or piped input, else a conversation")
     run.add_argument("model", metavar="MODEL", help="name of the model (blazar list)")
     run.add_argument("prompt", nargs="*", default=[], metavar="PROMPT", help="the prompt; piped input is added to it")
@@ -374,7 +340,7 @@ def _add_run(verbs: _Family) -> None:
     run.add_argument("-v", "--verbose", action="store_true", help="print token counts and speeds after each answer")
 
 
-def _add_models(verbs: _Family) -> None:
+def _add_models(verbs: Family) -> None:
     add = verbs.add("import", "add a GGUF file to the catalog by hardlink, without copying it", host=False)
     add.add_argument("path", metavar="PATH", help="the file; of a set of shards any one")
     add.add_argument("--name", metavar="N", help="name of the model (default: from the file's name)")
@@ -394,7 +360,7 @@ def _add_models(verbs: _Family) -> None:
     pull.add_argument("reference", nargs="?", metavar="REF")
 
 
-def _add_children(verbs: _Family) -> None:
+def _add_children(verbs: Family) -> None:
     ps = verbs.add("ps", "list the loaded models and the engines that serve them")
     ps.add_argument("--reset", action="store_true", help="let models be tried again at once whose engine kept crashing")
     load = verbs.add("load", "load a model now; starts the daemon if none answers")
@@ -409,7 +375,7 @@ def _add_children(verbs: _Family) -> None:
     explain.add_argument("model", metavar="MODEL")
 
 
-def _add_fit(verbs: _Family) -> None:
+def _add_fit(verbs: Family) -> None:
     fit = verbs.add(
         "fit",
         "say what a model would take and whether it fits, on this machine or an imagined one; loads nothing",
@@ -438,7 +404,7 @@ def _add_fit(verbs: _Family) -> None:
     fit.add_argument("--ram", type=_gib, metavar="GiB", help="imagine this much main memory, all of it free")
 
 
-def _add_engines(verbs: _Family) -> None:
+def _add_engines(verbs: Family) -> None:
     verbs.add(
         "list",
         "list the engine builds, the active one of each kind first",
@@ -458,28 +424,7 @@ def _add_engines(verbs: _Family) -> None:
     remove.add_argument("tag", metavar="TAG")
 
 
-def _add_config(verbs: _Family) -> None:
-    get = verbs.add(
-        "get",
-        "print the value of a key; gateway.port and model_overrides.NAME.ctx work too",
-        action="config-get",
-        host=False,
-        more=CONFIG_GET_EXAMPLES,
-    )
-    get.add_argument("key", metavar="KEY")
-    verbs.add(
-        "list",
-        "print every key with its value and where that comes from",
-        aliases=["ls"],
-        action="config-list",
-        host=False,
-    )
-    verbs.add("defaults", "print the defaults as a configuration file", action="config-defaults", host=False)
-    verbs.add("path", "print where the configuration file is looked for", action="config-path", host=False)
-    verbs.add("validate", "check the configuration file", action="config-validate", host=False)
-
-
-def _add_installation(verbs: _Family) -> None:
+def _add_installation(verbs: Family) -> None:
     verbs.add("doctor", "examine machine, GPUs, engines, models and daemon; each row says what to do")
     completion = verbs.add("completion", "print a completion script for a shell", host=False)
     completion.add_argument("shell", choices=["bash", "zsh", "fish"], metavar="bash|zsh|fish")

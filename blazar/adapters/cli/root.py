@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from blazar.adapters.cli.client import DaemonClient
@@ -74,6 +74,22 @@ class Engines(Protocol):
         ...
 
 
+class Changed(NamedTuple):
+    """What became of one key. `value` and `before`: what holds and held, secrets hidden; `toml`, `was`: the same as in the file.
+
+    `changed`: the file had to be written; `shadow`: a variable of this shell that wins; `restart`: only a new daemon reads it.
+    """
+
+    key: str
+    value: Any
+    before: Any
+    toml: str
+    was: str
+    changed: bool
+    shadow: str
+    restart: bool
+
+
 class Settings(Protocol):
     """The configuration as it is now."""
 
@@ -89,8 +105,44 @@ class Settings(Protocol):
         """Everything, ready for JSON, secrets redacted."""
         ...
 
+    def warnings(self) -> Sequence[str]:
+        """What is accepted and should be known all the same."""
+        ...
+
     def defaults(self) -> str:
         """A configuration file that says what holds anyway."""
+        ...
+
+    def keys(self) -> Sequence[str]:
+        """Every key, those of tables by their dotted names."""
+        ...
+
+    def schema(self) -> dict[str, Any]:
+        """The file as JSON Schema."""
+        ...
+
+    def change(self, key: str, words: Sequence[str]) -> Changed:
+        """Have the file say so; raises for what it cannot say."""
+        ...
+
+    def unset(self, key: str) -> Changed:
+        """Have the file say nothing about it."""
+        ...
+
+    def migrate(self) -> Sequence[str] | None:
+        """Rewrite what is written as it was once; names of the keys that moved, None where there was nothing to do."""
+        ...
+
+    def source(self) -> bytes:
+        """The file as it is."""
+        ...
+
+    def check(self, data: bytes, path: str) -> None:
+        """Raise everything that is wrong with these bytes, as if they stood at `path`."""
+        ...
+
+    def replace(self, before: bytes, after: bytes) -> bool:
+        """Have the file be `after`; False, and nothing done, where it is not `before` any more."""
         ...
 
 

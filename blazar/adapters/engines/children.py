@@ -19,7 +19,7 @@ from blazar.adapters.engines import tether
 from blazar.adapters.engines.environment import engine_env
 from blazar.adapters.engines.exits import when_ended
 from blazar.adapters.engines.measuring import ChildMemory
-from blazar.adapters.engines.runfiles import PidRecord, RunFiles, pid_records
+from blazar.adapters.engines.runfiles import NO_KEY, PidRecord, RunFiles, pid_records, sweep_sockets
 from blazar.adapters.engines.spec import EngineSpec
 from blazar.adapters.engines.usage import bytes_read
 from blazar.application.ports.children import Child, Children, LaunchPlan, Measured, Orphan
@@ -41,8 +41,11 @@ READY_SECS = 2.0
 GONE_CHECK_SECS = 0.02
 """Between two looks whether an orphan has ended: it is not our child, so nobody tells us."""
 
-Connect = Callable[[int, str, str], Upstream]
-"""(port, key, model) -> the child's door."""
+PRIVATE = 0o077
+"""Umask of a child that listens on a file: never open to others, not even until it is ready."""
+
+Connect = Callable[[int | str, str, str], Upstream]
+"""(port or socket file, key, model) -> the child's door. The key is empty where the child has none."""
 
 
 def free_port() -> int:
@@ -65,12 +68,16 @@ class SubprocessChild(Child):
         self.plan = plan
         self._owner, self._spec = owner, spec
         self._files = RunFiles(owner.run_dir, plan.key)
-        self._secret = owner.entropy.token(SECRET_BYTES)
+        # D21: a kind that cannot be told of a key in private gets none.
+        self._secret = owner.entropy.token(SECRET_BYTES) if plan.auth and spec.key_file_flag else ""
         self._ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._closing: list[asyncio.Task[None]] = []
         self._served = self._told = self._second = False
         self._cut, self._read = 0, 0
-        self._files.write_key(self._secret)
+        if self._secret:
+            self._files.write_key(self._secret)
+        else:
+            self._files.make_folder()
         try:
             self._begin()
         except OSError:
@@ -79,7 +86,11 @@ class SubprocessChild(Child):
         self._trimmer: Timer = owner.clock.call_later(LOG_CHECK_SECS, self._trim)
 
     def _begin(self) -> None:
-        self.port = self._owner.port_for(self)
+        if self.plan.socket:
+            self.port = 0
+            Path(self.plan.socket).unlink(missing_ok=True)  # a file that is there cannot be bound
+        else:
+            self.port = self._owner.port_for(self)
         self.argv = (*self.plan.words, *self._endpoint())
         self._process = process = self._owner.start(self.argv, self.plan, self._spec, self._files)
         self.pid = process.pid
@@ -93,13 +104,15 @@ class SubprocessChild(Child):
             process.kill()
             process.wait()
             raise
-        self.upstream = self._owner.connect(self.port, self._secret, self.plan.model)
+        self.upstream = self._owner.connect(self.plan.socket or self.port, self._secret, self.plan.model)
         when_ended(process, self._on_ended)
 
     def _endpoint(self) -> tuple[str, ...]:
         spec = self._spec
-        at = (spec.host_flag, LOOPBACK, spec.port_flag, str(self.port))
-        return (*at, spec.key_file_flag, str(self._files.key_file)) if spec.key_file_flag else at
+        at: tuple[str, ...] = (spec.host_flag, LOOPBACK, spec.port_flag, str(self.port))
+        if self.plan.socket:
+            at = (spec.host_flag, self.plan.socket)
+        return (*at, spec.key_file_flag, str(self._files.key_file)) if self._secret else at
 
     def _on_ended(self, status: int) -> None:
         if self._lost_its_port(status):
@@ -118,7 +131,7 @@ class SubprocessChild(Child):
 
     def _lost_its_port(self, status: int) -> bool:
         phrase = self._spec.port_taken
-        fresh = not (self._served or self._told or self._second)
+        fresh = not (self._served or self._told or self._second or self.plan.socket)
         return fresh and status > 0 and bool(phrase) and phrase in self._files.tail()
 
     def signal(self, number: int) -> None:
@@ -143,6 +156,8 @@ class SubprocessChild(Child):
             return False
         if not self._served:
             self._served = True
+            if self.plan.socket:
+                self._files.guard_socket()
             self._memory.ask_drivers()
         return True
 
@@ -170,7 +185,7 @@ class SubprocessChild(Child):
         while self._closing:
             await self._closing.pop()
         if self._ended.done():
-            self._files.remove(self.pid, self._secret)
+            self._files.remove(self.pid, self._secret or NO_KEY)
 
 
 def _serves(body: bytes, alias: str) -> bool:
@@ -224,6 +239,7 @@ class SubprocessChildren(Children):
                 stderr=log,
                 start_new_session=True,  # Ctrl-C at our terminal must not reach it
                 pass_fds=() if pipe is None else (pipe,),
+                umask=PRIVATE if plan.socket else -1,
             )
         finally:
             os.close(log)
@@ -250,6 +266,7 @@ class SubprocessChildren(Children):
         self._live.discard(child)
 
     def orphans(self) -> list[Orphan]:
+        sweep_sockets(self.run_dir)
         ours = {child.pid for child in self._live}
         found = []
         for record in pid_records(self.run_dir):

@@ -61,7 +61,8 @@ class EngineDevices(DeviceLister):
     def __init__(
         self, flags: FlagProbe, scrubbed: tuple[str, ...] = (), extra: Mapping[str, str] | None = None
     ) -> None:
-        self._flags, self._scrubbed, self._extra = flags, scrubbed, dict(extra or {})
+        self._flags, self._scrubbed = flags, scrubbed
+        self._extra = extra if extra is not None else {}  # not copied: configuration may change it
         self._known: dict[_Key, tuple[ListedDevice, ...] | None] = {}
 
     def list_devices(self, engine: Engine, workers: str = "") -> tuple[ListedDevice, ...] | None:
@@ -82,8 +83,12 @@ class EngineDevices(DeviceLister):
     def invalidate(self) -> None:
         self._known = {key: rows for key, rows in self._known.items() if rows == ()}
 
+    def forget(self) -> None:
+        """The environment is another one: it may show or hide any device."""
+        self._known = {}
+
     def _ask(self, engine: Engine, workers: str) -> tuple[ListedDevice, ...] | None:
-        known = self._flags.known_flags(engine)
+        known = self._flags.manifest(engine)
         if FLAG not in known or (workers and WORKERS not in known):
             return None
         return self._run((*engine.words, *((WORKERS, workers) if workers else ()), FLAG), workers)

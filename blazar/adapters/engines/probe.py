@@ -5,67 +5,87 @@ Runs the program with `--help` or `--version` and nothing else; never loads a mo
 
 import re
 import subprocess
-from collections.abc import Collection, Mapping
-from pathlib import Path
+import threading
+from collections.abc import Mapping
 
 from blazar.adapters.engines.environment import engine_env
+from blazar.adapters.engines.manifests import Build, ManifestStore, build_of
 from blazar.application.ports.drivers import FlagProbe
 from blazar.application.ports.engines import EngineTrial
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
+from blazar.domain.manifest import Manifest, parse_help
 from blazar.domain.records import Engine
 
 ANSWER_SECS = 30.0
 """A cold disk and a CUDA start-up need a few; more is a hang."""
 
-_INDENT = 8  # deeper lines describe the flag above
-# Underscores are part of a flag: dropping them once lost a whole family of sd-server's (contract).
-_FLAG = re.compile(r"--?[A-Za-z][A-Za-z0-9_.-]*")
-_NEXT = re.compile(r"\s*,\s*(?=--?[A-Za-z])")
-_GONE = "argument has been removed"  # llama-server lists retired flags only to refuse them
 # A line of its own, as llama-server and the embedded one print it: `ls --version` names a version, too.
 _VERSION = re.compile(r"^version:[ \t]*(\S.*)", re.MULTILINE)
 
 Words = tuple[str, ...]
 
 
-def flags_in(text: str) -> frozenset[str]:
-    """Every spelling that a `--help` text offers, aliases and negatives included."""
-    found: set[str] = set()
-    for line in text.splitlines():
-        words = line.lstrip()
-        if len(line) - len(words) > _INDENT or _GONE in line:
-            continue
-        position = 0
-        while (match := _FLAG.match(words, position)) is not None:
-            found.add(match[0])
-            more = _NEXT.match(words, match.end())
-            if more is None:
-                break
-            position = more.end()
-    return frozenset(found)
-
-
 class HelpProbe(FlagProbe, EngineTrial):
     """Runs builds to hear their flags and versions, in the environment that their children will have.
 
     `scrubbed` are prefixes of variables that they must not inherit, `extra` is what configuration adds (`engine_env`): a
-    build that needs a library path to run at all would otherwise be refused, or asked in vain.
+    build that needs a library path to run at all would otherwise be refused, or asked in vain. Without a `store` every
+    process asks anew.
     """
 
-    def __init__(self, scrubbed: Words = (), extra: Mapping[str, str] | None = None) -> None:
-        self._scrubbed, self._extra = scrubbed, dict(extra or {})
-        self._known: dict[tuple[Words, int, int], frozenset[str]] = {}
+    def __init__(
+        self, scrubbed: Words = (), extra: Mapping[str, str] | None = None, store: ManifestStore | None = None
+    ) -> None:
+        # Not copied: configuration may change it.
+        self._scrubbed, self._extra, self._store = scrubbed, extra if extra is not None else {}, store
+        self._known: dict[Build, Manifest] = {}
+        self._asking: dict[Build, threading.Lock] = {}
+        self._running: set[subprocess.Popen[str]] = set()
 
-    def known_flags(self, engine: Engine) -> Collection[str]:
+    def close(self) -> None:
+        """End what is still being asked: a build that hangs over its help would outlive us."""
+        for process in tuple(self._running):
+            process.kill()
+
+    def manifest(self, engine: Engine) -> Manifest:
+        build = build_of(engine)
+        if build is None:
+            return Manifest()
+        known = self._known  # what is asked before a `forget` and answered after it goes with the old ones
+        # Two who want to know run it once; a build that hangs holds up nobody but those who wait for it.
+        with self._asking.setdefault(build, threading.Lock()):
+            if build not in known:
+                known[build] = self._stored(engine, build)
+        return known[build]
+
+    def forget(self) -> None:
+        """The environment is another one: what a build says in it may be, too."""
+        self._known = {}
+
+    def _stored(self, engine: Engine, build: Build) -> Manifest:
+        """From the store, else from the build itself; what could not be heard is not kept for the next start."""
+        if self._store is None:
+            return self._heard(engine)[0]
         try:
-            facts = Path(engine.server_path).stat()
+            digest = self._store.digest(build, self._extra)
         except OSError:
-            return frozenset()
-        key = (engine.words, facts.st_size, facts.st_mtime_ns)
-        if key not in self._known:
-            self._known[key] = flags_in(self._output((*engine.words, "--help")))
-        return self._known[key]
+            return Manifest()  # it went between two looks
+        kept = self._store.load(digest)
+        if kept is not None:
+            return kept
+        heard, whole = self._heard(engine)
+        if heard and whole:
+            self._store.save(digest, heard)
+        return heard
+
+    def _heard(self, engine: Engine) -> tuple[Manifest, bool]:
+        """What it says, and whether it came to a good end over it."""
+        try:
+            done = self._run((*engine.words, "--help"))
+        except (OSError, subprocess.TimeoutExpired):
+            return Manifest(), False
+        return parse_help(done.stdout), done.returncode == 0
 
     def try_out(self, words: Words) -> str:
         try:
@@ -85,20 +105,20 @@ class HelpProbe(FlagProbe, EngineTrial):
             raise Malformed(teaching.engine_is_none(words[0]), "engine")
         return match[1].strip()
 
-    def _output(self, words: Words) -> str:
-        try:
-            return self._run(words).stdout
-        except (OSError, subprocess.TimeoutExpired):
-            return ""
-
     def _run(self, words: Words) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        with subprocess.Popen(
             words,
             env=engine_env(self._scrubbed, self._extra.items()),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,  # --version speaks on stderr
-            timeout=ANSWER_SECS,
             encoding="utf-8",
             errors="replace",
-        )
+        ) as process:
+            self._running.add(process)
+            try:
+                said, _ = process.communicate(timeout=ANSWER_SECS)
+            finally:
+                process.kill()  # nothing to one that has ended
+                self._running.discard(process)
+        return subprocess.CompletedProcess(words, process.returncode, said)

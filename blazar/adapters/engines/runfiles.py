@@ -3,11 +3,13 @@
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from blazar.domain.names import file_stem
+from blazar.domain.socket_paths import SUFFIX, socket_name
 from blazar.domain.tails import last_lines, tail
 
 TAIL_BYTES = 64 * 1024
@@ -15,6 +17,10 @@ TAIL_BYTES = 64 * 1024
 
 LOG_CAP = 32 * 2**20
 """Bytes after which a running child's log is cut down to its tail: engines talk about every request."""
+
+
+NO_KEY = "-"
+"""In the place of a secret: this child never had one. No secret looks like it."""
 
 
 class PidRecord(NamedTuple):
@@ -52,12 +58,23 @@ class RunFiles:
     def old_log(self) -> Path:
         return self._named(".log.1")
 
-    def write_key(self, secret: str) -> None:
-        """Never readable by others, not even for a moment: created exclusively, with its final mode.
+    @property
+    def socket(self) -> Path:
+        """Where it listens, if it does on a file."""
+        return self.folder / socket_name(self.key)
 
-        The first file of a child to be written: a run folder that a clean-up deleted under a live daemon is made anew.
-        """
+    def guard_socket(self) -> None:
+        """For the owner alone, as the key is. Nothing happens where it is gone again: the next question says so."""
+        with suppress(OSError):
+            self.socket.chmod(0o600)
+
+    def make_folder(self) -> None:
+        """A run folder that a clean-up deleted under a live daemon is made anew."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def write_key(self, secret: str) -> None:
+        """Never readable by others, not even for a moment: created exclusively, with its final mode."""
+        self.make_folder()
         self.key_file.unlink(missing_ok=True)
         handle = os.open(self.key_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "w", encoding="ascii") as file:
@@ -115,9 +132,10 @@ class RunFiles:
         return size
 
     def remove(self, pid: int, secret: str) -> None:
-        """Delete pid and key file if they are still this child's: a successor may have written its own by now."""
+        """Delete pid, key and socket file if they are still this child's: a successor may have made its own by now."""
         record = read_pid_file(self.pid_file)
         if record is not None and record.pid == pid:
+            self.socket.unlink(missing_ok=True)
             self.pid_file.unlink(missing_ok=True)
         try:
             held = self.key_file.read_text(encoding="ascii").strip()
@@ -134,6 +152,13 @@ def read_pid_file(path: Path) -> PidRecord | None:
         return PidRecord(int(told["pid"]), str(told["start"]), str(told["tag"]), str(told["key"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def sweep_sockets(folder: Path) -> None:
+    """Remove sockets that no pidfile speaks of: whoever listened there is gone. One that has a pidfile goes with it."""
+    for path in folder.glob(f"*{SUFFIX}"):
+        if not path.with_name(path.name.removesuffix(SUFFIX) + ".pid").exists():
+            path.unlink(missing_ok=True)
 
 
 def pid_records(folder: Path) -> Iterator[PidRecord]:

@@ -7,6 +7,7 @@ from typing import Protocol
 from blazar.application.ports.children import Buffer
 from blazar.domain.argv import Flag
 from blazar.domain.kinds import EngineKind
+from blazar.domain.launch import Brief, Drafts, Resolved, as_configured
 
 
 class MemoryLog(Protocol):
@@ -18,6 +19,11 @@ class MemoryLog(Protocol):
     def feed(self, text: str) -> None: ...
 
 
+def nothing_drafted(_: Brief) -> Drafts:
+    """Of a kind that does not speculate, or whose memory nobody counts."""
+    return Drafts()
+
+
 @dataclass(frozen=True, slots=True)
 class EngineSpec:
     """One upstream project: how its server is told things, and how it says that it is ready.
@@ -26,9 +32,14 @@ class EngineSpec:
 
     `server` is the program's file name inside an archive. `health` answers 200 once the model is loaded, `models` lists the
     served alias. The endpoint flags are spelled here because only the process adapter knows port and key file.
+    `sockets`: what `host_flag` is told may be a file, whose name ends in `.sock`.
     `port_taken` is what it prints when its port is in use; `scrubbed` are prefixes of inherited variables that would
     change its settings behind our back (D30); `reserved` are flags that a person may not add. `memory_log` makes the reader
     of what its log says about memory, where it says anything.
+
+    `resolve` turns what configuration leaves open into settings that `flags` read; `extra_keys` are settings with words of a
+    person's own, the winning one last; `drafts` says who will guess tokens ahead (memory is planned with
+    it).
     """
 
     kind: EngineKind
@@ -40,8 +51,12 @@ class EngineSpec:
     host_flag: str = "--host"
     port_flag: str = "--port"
     key_file_flag: str = "--api-key-file"
+    sockets: bool = False
     port_taken: str = ""
     scrubbed: tuple[str, ...] = ()
     reserved: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     memory_log: Callable[[], MemoryLog] | None = None
+    resolve: Callable[[Brief], Resolved] = as_configured
+    extra_keys: tuple[str, ...] = ("extra_args",)
+    drafts: Callable[[Brief], Drafts] = nothing_drafted

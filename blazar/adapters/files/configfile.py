@@ -1,37 +1,111 @@
-"""config.toml on disk. What the text means is `application/config`'s business; the one thing written are new keys (D26)."""
+"""config.toml on disk: read, and rewritten when what comes of it is valid. What the text means is `application/config`'s business."""
 
 import contextlib
+import errno
 import os
+import stat
 import tomllib
-from collections.abc import Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from blazar.adapters.files.rewriting import rewrite
 from blazar.application.config import bootstrap
 from blazar.application.config.layers import Loaded, load_config
+from blazar.application.config.rules import World
 from blazar.domain import teaching
 from blazar.domain.errors import BadConfig, StoreTrouble
+
+WORLD = World(exists=os.path.exists)
+"""What the rules ask of this machine."""
+
+_MARK = b"\xef\xbb\xbf"
 
 
 def read_text(path: Path) -> str:
     """The file's text; "" where there is no file. A byte-order mark, as some editors write it, is skipped."""
     try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        return ""
+        data = read_bytes(path)
     except OSError as error:
         raise BadConfig([teaching.config_unreadable(str(path), error.strerror or str(error))]) from error
+    return text_of(data, str(path))
+
+
+def read_bytes(path: Path) -> bytes:
+    """The file's bytes; none where there is no file. Raises `OSError`, for a pipe or a device too: those may never end."""
+    try:
+        kind = path.stat().st_mode
+    except FileNotFoundError:
+        return b""
+    if stat.S_ISREG(kind) or stat.S_ISDIR(kind):  # a folder has an error of its own
+        return path.read_bytes()
+    if path.samefile(os.devnull):
+        return b""
+    raise OSError(errno.EINVAL, teaching.config_no_regular_file())
+
+
+def text_of(data: bytes, path: str) -> str:
+    """The text that bytes mean; raises `BadConfig` for those that mean none."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise BadConfig([teaching.config_unreadable(str(path), teaching.config_not_utf8(line))]) from error
+        raise BadConfig([teaching.config_unreadable(path, teaching.config_not_utf8(line))]) from error
+
+
+def stamp_of(path: Path) -> tuple[int, ...] | None:
+    """Equal as long as the file is the same one and nobody wrote to it; of a link, the file that it leads to. None: there is none."""
+    try:
+        facts = path.stat()
+    except OSError:
+        return None
+    return facts.st_mtime_ns, facts.st_size, facts.st_ino, facts.st_dev
 
 
 def read_config(path: Path, env: Mapping[str, str], overrides: Mapping[str, Any] | None = None) -> Loaded:
     """Everything that the file, the environment and the command line say; raises `BadConfig`."""
-    return load_config(read_text(path), str(path), env, overrides)
+    return load_config(read_text(path), str(path), env, overrides, WORLD)
+
+
+def change_config(path: Path, edit: Callable[[str], str]) -> bool:
+    """Have the file say what `edit` makes of its text; whether that is anything else. Nothing but a valid text is written.
+
+    Raises `BadConfig` for one that is not, `StoreTrouble` where it cannot be written, and whatever `edit` raises.
+    """
+
+    def on_bytes(before: bytes) -> bytes:
+        text = text_of(before, str(path))
+        after = edit(text)
+        if after == text:
+            return before
+        load_config(after, str(path), world=WORLD)
+        return before[: len(_MARK) if before.startswith(_MARK) else 0] + after.encode()
+
+    with _writing(path, teaching.config_not_written):
+        return rewrite(path, on_bytes)
+
+
+def replace_config(path: Path, before: bytes, after: bytes) -> bool:
+    """Have the file say `after`, if it still says `before`: False where somebody has changed it meanwhile. Errors as above."""
+    load_config(text_of(after, str(path)), str(path), world=WORLD)
+    same = True
+
+    def on_bytes(now: bytes) -> bytes:
+        nonlocal same
+        same = now == before
+        return after if same else now
+
+    with _writing(path, teaching.config_not_written):
+        rewrite(path, on_bytes)
+    return same
+
+
+@contextlib.contextmanager
+def _writing(path: Path, sentence: Callable[[str, str], str]) -> Any:
+    try:
+        yield
+    except OSError as error:
+        raise StoreTrouble(sentence(str(path), error.strerror or str(error))) from error
 
 
 def write_new_keys(path: Path, env: Mapping[str, str]) -> list[str]:
@@ -39,18 +113,26 @@ def write_new_keys(path: Path, env: Mapping[str, str]) -> list[str]:
 
     Raises `StoreTrouble` when that cannot be done. The keys hold all the same: `read_config` takes them from the variable.
     """
-    target = path.resolve()  # a link, as dotfile managers make them, must stay one
-    try:
-        before = _writable_bytes(target)
+    added: list[bootstrap.NamedSecret] = []
+
+    def on_bytes(before: bytes) -> bytes:
         text = before.decode("utf-8-sig")
-        added = bootstrap.new_keys(env.get(bootstrap.VARIABLE, ""), tomllib.loads(text).get("keys", []))
-        if added:
-            _replace(target, before, before + _appendix(text, added, str(path)))
+        added[:] = _lacking(text, env)
+        return before + _appendix(text, added, str(path)) if added else before
+
+    try:
+        # Looked at first without the lock: where nothing is to be written, a folder that is read-only is no trouble.
+        if _lacking(read_bytes(path).decode("utf-8-sig"), env):
+            rewrite(path, on_bytes, private=True)
     except OSError as error:
         raise StoreTrouble(teaching.keys_not_written(str(path), error.strerror or str(error))) from error
-    except ValueError as error:  # no TOML and no UTF-8: changed since it was read
+    except (ValueError, RecursionError) as error:  # no TOML and no UTF-8: changed since it was read
         raise StoreTrouble(teaching.keys_not_written(str(path), str(error))) from error
     return [key.name for key in added]
+
+
+def _lacking(text: str, env: Mapping[str, str]) -> list[bootstrap.NamedSecret]:
+    return bootstrap.new_keys(env.get(bootstrap.VARIABLE, ""), tomllib.loads(text).get("keys", []))
 
 
 def _appendix(text: str, added: list[bootstrap.NamedSecret], path: str) -> bytes:
@@ -66,40 +148,3 @@ def _appendix(text: str, added: list[bootstrap.NamedSecret], path: str) -> bytes
     except BadConfig as error:  # the text itself was good
         raise StoreTrouble(teaching.keys_not_written(path, teaching.keys_inline())) from error
     return more.replace("\n", newline).encode()
-
-
-def _writable_bytes(file: Path) -> bytes:
-    """What is in the file; nothing where there is none. A file that its owner made read-only is meant to stay as it is."""
-    if not file.exists():
-        return b""
-    if not os.access(file, os.W_OK):
-        raise PermissionError(0, teaching.config_read_only())
-    return file.read_bytes()
-
-
-def _replace(file: Path, before: bytes, after: bytes) -> None:
-    """In one step and on the disk: a reader, or a crash, sees the old file or the new one. Secrets are for the owner alone."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
-    if before:
-        _write(file.with_name(f"{file.name}.{stamp}.bak"), before)
-    temporary = file.with_name(f".{file.name}.{stamp}.tmp")
-    try:
-        _write(temporary, after)
-        temporary.replace(file)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
-    with contextlib.suppress(OSError):  # the name is safe only with its folder; not every file system can say so
-        folder = os.open(file.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-
-
-def _write(file: Path, data: bytes) -> None:
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
-        out.write(data)
-        out.flush()
-        os.fsync(out.fileno())

@@ -30,6 +30,11 @@ class Folders:
         return self.data / "engines"
 
     @property
+    def manifests(self) -> Path:
+        """What builds can be told, as their `--help` said it; no build's tag begins with a dot."""
+        return self.engines / ".manifests"
+
+    @property
     def run(self) -> Path:
         return self.data / "run"
 
@@ -37,16 +42,27 @@ class Folders:
     def log(self) -> Path:
         return self.data / "log"
 
+    @property
+    def sessions(self) -> Path:
+        """Conversations as engines saved them."""
+        return self.data / "sessions"
+
+    @property
+    def speccache(self) -> Path:
+        """What was learnt to guess tokens by, a file a model."""
+        return self.data / "speccache"
+
     def check_config(self) -> None:
         """Raise `BadConfig` for a file that was named and is not there: defaults in its place would go unnoticed."""
         if self.named and not self.config_file.exists():
             raise BadConfig([teaching.config_named_absent(str(self.config_file))])
 
     def ensure(self) -> "Folders":
-        """Create what is missing; `run` holds secrets and is for the owner alone."""
-        for folder in (self.data, self.models, self.engines, self.log):
+        """Create what is missing; `run` holds secrets, `sessions` what people wrote: both are for the owner alone."""
+        for folder in (self.data, self.models, self.engines, self.log, self.speccache):
             folder.mkdir(parents=True, exist_ok=True)
-        self.run.mkdir(mode=0o700, exist_ok=True)
+        for private in (self.run, self.sessions):
+            private.mkdir(mode=0o700, exist_ok=True)
         return self
 
 

@@ -65,6 +65,14 @@ class DiskWeightFiles(WeightFiles):
         return shape_of_sources(sources)
 
     def projector(self, files: tuple[str, ...]) -> "Projector | None":
+        found = self._projector(files)
+        return found and found[1]
+
+    def projector_file(self, files: tuple[str, ...]) -> str:
+        found = self._projector(files)
+        return found[0] if found else ""
+
+    def _projector(self, files: tuple[str, ...]) -> "tuple[str, Projector] | None":
         folder = Path(files[0]).parent
         if folder == self.folder:
             return None  # every model's links lie there: nothing says whose encoder a file is
@@ -184,7 +192,7 @@ def _why(error: OSError | ValueError) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
-def _belonging(folder: Path, found: Sequence[str], model: str, shape: "ModelShape") -> "Projector | None":
+def _belonging(folder: Path, found: Sequence[str], model: str, shape: "ModelShape") -> "tuple[str, Projector] | None":
     """The encoder of this model among those of its folder: the widths must agree, and the names where the file tells no width.
 
     Raises why the first could not be read where none of the others belongs.
@@ -201,7 +209,7 @@ def _belonging(folder: Path, found: Sequence[str], model: str, shape: "ModelShap
             unusable = unusable or why
             continue
         if belongs(projector, shape) and (projector.widths or alike[name] is not False):
-            return projector
+            return str(folder / name), projector
     if unusable is not None:
         raise unusable
     return None

@@ -81,6 +81,14 @@ ROUTES: Final = (
     ),
     Route("POST", "/api/load", "children.load", Gate.MANAGE, "Load a model now"),
     Route("POST", "/api/evict", "children.evict", Gate.MANAGE, "Unload a model"),
+    Route(
+        "GET",
+        "/api/events",
+        "events.stream",
+        Gate.MANAGE,
+        "What happens to models, engines and the configuration, as server-sent events",
+    ),
+    Route("GET", "/api/config", "config.show", Gate.MANAGE, "The configuration that holds now, without secrets"),
     Route("GET", "/api/explain", "reports.explain", Gate.MANAGE, "How a model would be run"),
     Route(
         "POST", "/api/fit", "fit.preview", Gate.MANAGE, "What a model would take, and whether it fits; loads nothing"

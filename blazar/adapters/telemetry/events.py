@@ -1,4 +1,4 @@
-"""Events about children and engines as log lines."""
+"""Events about children, engines and the configuration as log lines."""
 
 import logging
 from typing import Any, Final
@@ -6,7 +6,7 @@ from typing import Any, Final
 from blazar.application.ports.telemetry import Events
 
 _LOG: Final = logging.getLogger("blazar.events")
-_ALARMING = ("crash", "fail", "fault", "lost", "breaker", "orphan")
+_ALARMING = ("crash", "fail", "fault", "lost", "breaker", "orphan", "refused", "restart", "gateway_open", "warning")
 """What a kind's name holds when a person should look."""
 
 
@@ -19,6 +19,8 @@ class LogEvents(Events):
 
 
 def _word(value: Any) -> str:
-    """A value as one word: quoted where it has spaces, numbers short."""
+    """A value as one word: quoted where it has spaces, numbers short, lists without brackets."""
+    if isinstance(value, list | tuple):
+        value = "; ".join(map(str, value))
     text = f"{value:.3f}" if isinstance(value, float) else str(value)
     return repr(text) if " " in text else text

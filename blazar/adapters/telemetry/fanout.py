@@ -12,6 +12,10 @@ class FanoutMeter(Meter):
         self._meter = meter
         self._tell = (meter.on_served, *listeners)
 
+    def listen(self, *listeners: Callable[[Served], None]) -> None:
+        """From now on these hear of finished requests, and no others."""
+        self._tell = (self._meter.on_served, *listeners)
+
     def on_served(self, served: Served) -> None:
         for tell in self._tell:
             tell(served)

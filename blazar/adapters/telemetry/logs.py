@@ -81,16 +81,21 @@ class DaemonLog:
         descriptor = _descriptor_of(self._stderr)
         if descriptor is None or self._file.is_file_of(descriptor):
             self._stderr = None  # closed, or the launcher sent it to this very file: every line would stand there twice
-        self._set_level(None, self._wanted.level)
-        for name in QUIET:
-            self._set_level(name, max(logging.WARNING, self._wanted.level))
-        for name, level in self._wanted.loggers:
-            self._set_level(name, level)
+        self.filter_by(self._wanted)
         logging.getLogger().addHandler(self._handler)
-        self._tells_access = logging.getLogger(ACCESS).isEnabledFor(logging.INFO)
         self._to_file.start()
         self._to_stderr.start()
         return self
+
+    def filter_by(self, wanted: LogFilter) -> None:
+        """From now on these levels hold; loggers that are no longer named get their own back."""
+        self._give_back()
+        self._set_level(None, wanted.level)
+        for name in QUIET:
+            self._set_level(name, max(logging.WARNING, wanted.level))
+        for name, level in wanted.loggers:
+            self._set_level(name, level)
+        self._tells_access = logging.getLogger(ACCESS).isEnabledFor(logging.INFO)
 
     def on_served(self, served: Served) -> None:
         """The access line of one request, formatted off the hot path."""
@@ -100,12 +105,15 @@ class DaemonLog:
     def close(self) -> None:
         """Write what is there, give the root logger back."""
         logging.getLogger().removeHandler(self._handler)
-        for name, level in self._levels.items():
-            logging.getLogger(name).setLevel(level)
-        self._levels.clear()
+        self._give_back()
         self._to_file.stop()
         self._to_stderr.stop(within=2.0)
         self._file.close()
+
+    def _give_back(self) -> None:
+        for name, level in self._levels.items():
+            logging.getLogger(name).setLevel(level)
+        self._levels.clear()
 
     def _set_level(self, name: str | None, level: int) -> None:
         logger = logging.getLogger(name)

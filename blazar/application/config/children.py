@@ -3,23 +3,27 @@
 0, "" and absent leave a setting to the engine; which of them a build knows is decided when its command line is compiled.
 """
 
-import json
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
-from blazar.application.config.knob import Keys, Knob, Words, shaped
+from blazar.application.config.knob import LARGEST, Keys, Knob, Whole, json_object, refused, shaped
 
 CacheType = Literal["", "f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "iq4_nl", "q5_0", "q5_1"]
+MOST_PROCESSORS = 512
+"""As many as llama.cpp has room for."""
+
+
+def _processors(text: str) -> str:
+    """ODD: llama.cpp takes a range that runs backwards, and binds its threads to nothing by it."""
+    first, _, last = text.partition("-")
+    if text and not int(first) <= int(last) < MOST_PROCESSORS:
+        raise refused("range_order", MOST_PROCESSORS)
+    return text
+
+
+Processors = Annotated[str, shaped(r"[0-9]{1,4}-[0-9]{1,4}", "range"), AfterValidator(_processors)]
 EnvironmentName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-
-
-def _object(value: Any) -> Any:
-    """A table, or its JSON as text; what is neither stays as it is and is refused for being no table."""
-    try:
-        return json.loads(value) if isinstance(value, str) else value
-    except ValueError:
-        return value
 
 
 class MemoryKeys(Keys):
@@ -35,16 +39,20 @@ class MemoryKeys(Keys):
     """Number format of the values alone; the counterpart of cache_type_k."""
     kv_unified: Annotated[bool | None, Knob(per_model=True)] = None
     """One cache shared by all slots instead of one a slot; unset: shared as soon as there is more than one slot."""
+    kv_unified_per_slot: Whole = 0
+    """Most tokens that one slot may hold of a shared cache."""
     swa_full: bool = False
     """Keep the full cache for layers with a sliding window, so that prompts can be reused at any position."""
-    ctx_checkpoints: Annotated[int, Field(ge=0)] = 0
+    ctx_checkpoints: Whole = 0
     """Most states kept per slot to go back to, for models whose cache cannot be cut."""
     cache_idle_slots: bool = True
     """Keep what idle slots have computed in main memory."""
-    keep_tokens: Annotated[int, Field(ge=-1)] = 0
+    keep_tokens: Annotated[int, Field(ge=-1, le=LARGEST)] = 0
     """Tokens at the beginning that survive when the oldest are dropped; -1: the whole prompt."""
     context_shift: bool = False
     """Drop the oldest tokens when the window is full instead of ending the answer."""
+    ctx_extend: Annotated[float, Field(ge=0), Knob(per_model=True)] = 0.0
+    """Factor by which YaRN stretches the window beyond what a model was trained for; 0: not at all."""
     load_mode: Literal["", "mmap", "mlock", "direct-io"] = ""
     """How weights get into memory: mapped, mapped and pinned, or read around the page cache."""
     lazy_mode: Annotated[Literal["auto", "on", "off"], Knob(per_model=True)] = "auto"
@@ -64,16 +72,20 @@ class SlotKeys(Keys):
 
     title: ClassVar[str] = "Slots and batches"
 
-    slots: Annotated[int, Field(ge=0), Knob(per_model=True)] = 0
+    slots: Annotated[Whole, Knob(per_model=True)] = 0
     """Requests that one child computes at the same time; 0: chosen at load time."""
     deterministic: Annotated[bool, Knob(per_model=True)] = False
     """Compute one request at a time: several in one batch can tip a choice between near-equal tokens."""
+    adaptive_slots: Annotated[bool, Knob(daemon=True)] = True
+    """Give a model one slot more after a minute of several requests at once, up to four, where slots is left open."""
     slot_prompt_similarity: Annotated[float, Field(ge=0, le=1)] = 0.0
     """How much of a prompt must be in a slot already for that slot to be chosen."""
-    batch_size: Annotated[int, Field(ge=0)] = 0
+    batch_size: Whole = 0
     """Most tokens in one logical batch of a prompt."""
-    ubatch_size: Annotated[int, Field(ge=0)] = 0
+    ubatch_size: Whole = 0
     """Most tokens computed at once. More than the engine's own figure was measured to be slower; leave it alone."""
+    ubatch_auto: Annotated[bool, Knob(env=("BLAZAR_UBATCH_AUTO",), daemon=True)] = False
+    """Raise ubatch_size, where it is left open, step by step while a model's queue is full, and lower it again when it is quiet."""
     cont_batching: bool | None = None
     """Whether new requests join a running batch."""
     warmup: Annotated[bool, Knob(per_model=True)] = True
@@ -81,17 +93,17 @@ class SlotKeys(Keys):
 
 
 class ProcessKeys(Keys):
-    """Threads, environment and the private connection to a child."""
+    """Threads, environment, templates and the private connection to a child."""
 
     title: ClassVar[str] = "Engine processes"
 
-    threads: Annotated[int, Field(ge=0)] = 0
+    threads: Whole = 0
     """Threads that compute; 0: the physical cores that this process may use."""
-    threads_batch: Annotated[int, Field(ge=0)] = 0
+    threads_batch: Whole = 0
     """Threads that compute prompts; 0: as threads."""
-    threads_http: Annotated[int, Field(ge=0)] = 0
+    threads_http: Whole = 0
     """Threads that a child answers requests with."""
-    cpu_range: Annotated[str, shaped(r"\d+-\d+", "range")] = ""
+    cpu_range: Processors = ""
     """Processors that may compute, such as `0-7`."""
     cpu_strict: bool = False
     """Bind each thread to a processor of its own."""
@@ -103,19 +115,19 @@ class ProcessKeys(Keys):
     """How eagerly threads wait for work instead of sleeping, in percent."""
     poll_batch: Annotated[int, Field(ge=0, le=1)] | None = None
     """Whether threads that compute prompts wait eagerly (1) or sleep (0)."""
+    child_transport: Annotated[Literal["tcp", "unix"], Knob(env=("BLAZAR_CHILD_TRANSPORT",))] = "tcp"
+    """How engines are reached: a port of this machine, or a socket file (not on Windows), which skips the network."""
+    child_auth: bool | None = None
+    """Whether engines ask for a secret of their own; unset: on a port they do, on a socket file they need not."""
     reuse_port: bool = False
     """Let other processes of this user listen on an engine's port as well."""
-    sse_ping_interval: Annotated[int, Field(ge=-1)] | None = None
+    sse_ping_interval: Annotated[int, Field(ge=-1, le=LARGEST)] | None = None
     """Seconds between keep-alive comments in a silent stream, the engine's and ours (unset: 30 and 15); -1 turns them off."""
     engine_env: dict[EnvironmentName, str] = {}  # noqa: RUF012 - pydantic copies a default
     """Environment variables for engine processes and for asking them what they can do."""
-    preload: Annotated[Words, Knob(env=("BLAZAR_PRELOAD",))] = ()
-    """Models to load at start, one after the other; one that fails is reported and left out."""
-    models_autoload: Words | None = None
-    """More models to load at start, after those of preload."""
-    chat_template_kwargs: Annotated[dict[str, Any], BeforeValidator(_object)] | None = None
+    chat_template_kwargs: Annotated[dict[str, Any], BeforeValidator(json_object)] | None = None
     """Variables for chat templates, as a table or as JSON text; a request's own win."""
-    samplers: str = ""
+    lora_init_without_apply: bool = False
+    """Load adapters without applying them; requests may apply them later."""
+    samplers: Annotated[str, shaped(r"[A-Za-z_-]+(;[A-Za-z_-]+)*", "samplers")] = ""
     """Samplers in their order, such as `top_k;top_p;temperature`."""
-    embd_normalize: Annotated[int, Field(ge=-1)] = 0
-    """Norm of embeddings: -1 none, 1 taxicab, 2 euclidean, above 2 that power."""

@@ -4,26 +4,30 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from blazar.application.config.knob import Keys, Words
+from blazar.application.config.knob import Keys, Knob, Positive, Words
 
 
 class GatewayKeys(Keys):
-    """Bind address, browsers, hosts and timeouts."""
+    """Bind address, TLS, browsers, hosts and timeouts."""
 
     title: ClassVar[str] = "Gateway"
     group: ClassVar[str] = "gateway"
 
-    host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
+    host: Annotated[str, Field(min_length=1), Knob(daemon=True)] = "127.0.0.1"
     """Address to bind. Widening it never widens which hosts or browser origins are accepted."""
-    port: Annotated[int, Field(ge=0, le=65535)] = 11435
+    port: Annotated[int, Field(ge=0, le=65535), Knob(daemon=True)] = 11435
     """Port to bind; 0 takes a free one, 11434 makes Blazar stand in for ollama."""
-    cors_origins: Words = ()
+    tls_cert: Annotated[str, Knob(daemon=True)] = ""
+    """PEM file with the certificate chain of the gateway; together with tls_key it turns HTTPS on."""
+    tls_key: Annotated[str, Knob(daemon=True)] = ""
+    """PEM file with the private key that belongs to tls_cert."""
+    cors_origins: Annotated[Words, Knob(daemon=True)] = ()
     """Browser origins that are allowed beside the local ones; `"*"` allows any."""
-    allowed_hosts: Words = ()
+    allowed_hosts: Annotated[Words, Knob(daemon=True)] = ()
     """Host names that clients may use beside localhost, this machine's name and its addresses."""
-    child_header_timeout_secs: Annotated[float, Field(ge=0)] = 120.0
+    child_header_timeout_secs: Annotated[float, Field(ge=0), Knob(daemon=True)] = 120.0
     """Seconds an engine may take before it begins to answer; a buffered answer begins when it is complete. 0 waits forever."""
-    model_load_timeout_secs: Annotated[float, Field(gt=0)] | None = None
+    model_load_timeout_secs: Annotated[Annotated[float, Field(gt=0)] | None, Knob(daemon=True)] = None
     """Seconds a model may take to load, for every engine kind; unset: 180 for prebuilt engines, 600 for those that compile first."""
-    server_timeout_secs: Annotated[int, Field(ge=1)] | None = None
+    server_timeout_secs: Positive | None = None
     """Seconds after which an engine gives up on a silent connection of ours; unset: 3600."""

@@ -1,10 +1,12 @@
 """Group tables to flat keys. Refuses what is set twice, misplaced or unknown, each with its line and what was meant."""
 
 from collections.abc import Collection, Mapping
+from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
 from blazar.application.config.locate import Lines
 from blazar.application.config.model import GROUPS, TABLES, Config, section_of
+from blazar.application.config.tuning import INSIDE, TUNINGS
 from blazar.domain import teaching
 from blazar.domain.names import near
 
@@ -28,6 +30,10 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
 }
 
 
+CLEARLY = 0.2
+"""How much less alike than the best a spelling is no hint any more: `defalt_ctx` is default_ctx, and not mcp_default."""
+
+
 class Problem(NamedTuple):
     """One sentence, and the line that sorts it."""
 
@@ -45,7 +51,11 @@ class Hoisted(NamedTuple):
 
 def nearest(key: str, known: Collection[str]) -> tuple[str, ...]:
     """What a person may have meant by an unknown `key`: another program's name for it, else a similar spelling."""
-    return tuple(name for name in SYNONYMS.get(key, ()) if name in known) or near(key, known)
+    if meant := tuple(name for name in SYNONYMS.get(key, ()) if name in known):
+        return meant
+    # Among hundreds of keys something is always similar; what is clearly less so than the best would only mislead.
+    alike = {name: SequenceMatcher(None, key, name).ratio() for name in near(key, known)}
+    return tuple(name for name, ratio in alike.items() if ratio > max(alike.values()) - CLEARLY)
 
 
 def hoist(raw: Mapping[str, Any], path: str, lines: Lines) -> Hoisted:
@@ -62,6 +72,9 @@ def hoist(raw: Mapping[str, Any], path: str, lines: Lines) -> Hoisted:
     for name in GROUPS:
         if isinstance(table := raw.get(name), dict):
             _hoist_group(name, table, result, (path, lines))
+    for name, keys in INSIDE.items():
+        if isinstance(table := raw.get(name), dict):
+            _hoist_out(name, keys, result, (path, lines))
     return result
 
 
@@ -84,10 +97,30 @@ def _hoist_group(group: str, table: Mapping[str, Any], result: Hoisted, file: tu
             result.problems.append(Problem(line, teaching.config_unknown_key(path, line, f"{group}.{key}", hint)))
 
 
+def _hoist_out(table: str, keys: Collection[str], result: Hoisted, file: tuple[str, Lines]) -> None:
+    """Root keys out of a table that has keys of its own, too."""
+    path, lines = file
+    kept = {}
+    for key, value in result.values[table].items():
+        if key not in keys:
+            kept[key] = value
+        elif key in result.values:
+            line = lines.find((table, key))
+            result.problems.append(Problem(line, teaching.config_set_twice(path, line, key, table)))
+        else:
+            result.values[key] = value
+            result.sources[key] = (table, key)
+    result.values[table] = kept
+
+
 def _unknown(name: str, value: object, path: str, line: int) -> Problem:
-    tables = (*TABLES, "chat_template_kwargs", "engine_env")
+    if name == "api_keys":
+        return Problem(line, teaching.config_legacy_keys(path, line))
+    if name == "sdcpp":
+        return Problem(line, teaching.config_bad_value(path, line, name, teaching.no_diffusion_table()))
+    tables = {*GROUPS, *TABLES, *TUNINGS, "chat_template_kwargs", "engine_env"}
     # Who writes a table means a table: a similar key would only mislead.
     hint = nearest(name, tables if isinstance(value, dict) else Config.model_fields)
     if isinstance(value, dict) and not hint:
-        return Problem(line, teaching.config_unknown_group(path, line, name, sorted((*GROUPS, *tables))))
+        return Problem(line, teaching.config_unknown_group(path, line, name, sorted(tables)))
     return Problem(line, teaching.config_unknown_key(path, line, name, hint))

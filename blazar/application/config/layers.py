@@ -3,26 +3,23 @@
 Every layer is judged on its own, so that a mistake in the file is found even while a variable hides it.
 """
 
-import re
-import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
-from pydantic.fields import FieldInfo
 
-from blazar.application.config import bootstrap
+from blazar.application.config import bootstrap, rules
+from blazar.application.config.environment import from_environment
 from blazar.application.config.hoist import Problem, hoist, nearest
-from blazar.application.config.knob import knob_of
 from blazar.application.config.locate import Lines
-from blazar.application.config.log_filter import understood
-from blazar.application.config.model import Config, Override
-from blazar.application.config.problems import spelled, why
-from blazar.application.config.tables import ApiKey
+from blazar.application.config.model import DAEMON_KEYS, INHERITING, Config, Override, cache_type_sources
+from blazar.application.config.places import known_at
+from blazar.application.config.problems import read_toml, spelled, why
+from blazar.application.config.switchboard import NEVER_PEGGED
+from blazar.application.config.table_rules import Broken
+from blazar.application.config.tuning import INSIDE, TUNINGS
 from blazar.domain import teaching
 from blazar.domain.errors import BadConfig
-
-_WHOLE = re.compile(r"[+-]?\d+")
 
 
 class Origin(NamedTuple):
@@ -37,33 +34,52 @@ class Loaded(NamedTuple):
 
     config: Config
     origins: dict[str, Origin]
+    warnings: tuple[str, ...] = ()
 
     def origins_for(self, model: str) -> dict[str, str]:
-        """Who set what holds for one model, as people read it; a default has no entry."""
+        """Who set what holds for one model, by the names of `settings_for`, as people read it; a default has no entry."""
         said = {
-            key: teaching.setting_from(*origin) for key, origin in self.origins.items() if origin.layer != "default"
+            key: teaching.setting_from(*origin)
+            for key, origin in self.origins.items()
+            if origin.layer != "default" and key not in DAEMON_KEYS and key not in TUNINGS
         }
         override = self.config.model_overrides.get(model)
         if override is not None:
-            said |= dict.fromkeys(override.model_fields_set, teaching.setting_from("override", model))
-        return said
+            said |= dict.fromkeys(_settings_in(override), teaching.setting_from("override", model))
+        sources = cache_type_sources(self.config, model)
+        return said | {side: said[source] for side, source in sources.items() if source in said}
+
+
+def _settings_in(override: Override) -> Iterator[str]:
+    """Names of the settings that an override says; a tuning table says single ones."""
+    for name in override.model_fields_set:
+        table = getattr(override, name)
+        if table == "" and name in INHERITING:
+            continue
+        if name not in TUNINGS:
+            yield name
+        elif table is not None:
+            root = INSIDE.get(name, frozenset())
+            yield from (key if key in root else f"{name}.{key}" for key in table.model_fields_set)
 
 
 def load_config(
-    text: str, path: str, env: Mapping[str, str] | None = None, overrides: Mapping[str, Any] | None = None
+    text: str,
+    path: str,
+    env: Mapping[str, str] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    world: rules.World | None = None,
 ) -> Loaded:
     """Read a file's text; raises `BadConfig` with everything that is wrong with it."""
-    try:
-        raw = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # also numbers and nesting beyond what Python reads
-        raise BadConfig([teaching.config_unreadable(path, teaching.config_not_toml(str(error)))]) from error
+    world = world or rules.World()
+    raw = read_toml(text, path)
     lines = Lines(text)
     values, sources, problems = hoist(raw, path, lines)
     origins = {key: Origin("file", f"line {lines.find(source)}") for key, source in sources.items()}
     try:
-        Config.model_validate(values)
+        problems += _broken_in_file(Config.model_validate(values), world, _File(path, lines, sources))
     except ValidationError as error:
-        problems += _in_file(error, path, lines, sources)
+        problems += _in_file(error, _File(path, lines, sources))
     if problems:
         raise BadConfig([problem.sentence for problem in sorted(problems)])
     for key, origin, value in (*_from_env(env or {}, values), *_from_command_line(overrides or {})):
@@ -73,22 +89,67 @@ def load_config(
         config = Config.model_validate(values)
     except ValidationError as error:
         raise BadConfig(list(_outside(error, origins))) from error
-    return Loaded(config, {key: origins.get(key, Origin("default")) for key in Config.model_fields})
+    if broken := [_named(rule, origins) for rule in rules.problems(config, world)]:
+        raise BadConfig(broken)
+    said = {key: origins.get(key, Origin("default")) for key in Config.model_fields}
+    return Loaded(config, said | _tuning_origins(config, _File(path, lines, sources)), rules.warnings(config))
 
 
-def _in_file(
-    error: ValidationError, path: str, lines: Lines, sources: Mapping[str, tuple[str, ...]]
-) -> Iterator[Problem]:
-    for detail in error.errors(include_url=False):
-        first, *rest = detail["loc"]
-        line = lines.find((*sources.get(str(first), ()), *rest))
-        key = spelled(detail["loc"])
-        if detail["type"] == "extra_forbidden":
-            known = (ApiKey if first == "keys" else Override).model_fields
-            hint = nearest(str(rest[-1]), known)
-            yield Problem(line, teaching.config_unknown_key(path, line, key, hint))
-        else:
-            yield Problem(line, teaching.config_bad_value(path, line, key, why(detail)))
+class _File(NamedTuple):
+    """The text that is being read: where each key stands in it."""
+
+    path: str
+    lines: Lines
+    sources: Mapping[str, tuple[str, ...]]
+
+    def line(self, place: Sequence[str | int]) -> int:
+        """Of the flat key `place[0]`, or of what is inside it."""
+        first, *rest = place
+        return self.lines.find((*self.sources.get(str(first), ()), *rest))
+
+
+def _in_file(error: ValidationError, file: _File) -> Iterator[Problem]:
+    details = error.errors(include_url=False)
+    for detail in details:
+        place = detail["loc"]
+        inside = (other for other in details if other is not detail and other["loc"][: len(place)] == place)
+        # An entry that is wrong is not counted: a list of one would be too short as well.
+        if detail["type"] != "too_short" or next(inside, None) is None:
+            line, key = file.line(place), spelled(place)
+            if detail["type"] == "extra_forbidden" and not _never(place):
+                yield Problem(
+                    line, teaching.config_unknown_key(file.path, line, key, nearest(str(place[-1]), known_at(place)))
+                )
+            else:
+                yield Problem(line, teaching.config_bad_value(file.path, line, key, _never(place) or why(detail)))
+
+
+def _never(place: Sequence[str | int]) -> str:
+    """Why a key cannot be set that people expect there; "" for others."""
+    *table, name = place
+    return teaching.never_pegged(str(name)) if table == ["warm_peg"] and name in NEVER_PEGGED else ""
+
+
+def _broken_in_file(config: Config, world: rules.World, file: _File) -> Iterator[Problem]:
+    for place, reason in rules.problems(config, world):
+        line = file.line(place)
+        yield Problem(line, teaching.config_bad_value(file.path, line, spelled(place), reason))
+
+
+def _named(rule: Broken, origins: Mapping[str, Origin]) -> str:
+    """The file alone was good: it is a variable or the command line that a key of some layer does not go with."""
+    layer, where = origins.get(str(rule.where[0]), Origin("default"))
+    named = teaching.config_environment(where) if layer == "environment" else teaching.setting_from(layer, where)
+    return teaching.setting_bad_value(named, spelled(rule.where), rule.why)
+
+
+def _tuning_origins(config: Config, file: _File) -> dict[str, Origin]:
+    """The single keys of tuning tables that the file sets, by the names that settings have."""
+    return {
+        f"{table}.{key}": Origin("file", f"line {file.line((table, key))}")
+        for table in TUNINGS
+        for key in getattr(config, table).model_fields_set
+    }
 
 
 def _outside(error: ValidationError, origins: Mapping[str, Origin]) -> Iterator[str]:
@@ -110,23 +171,9 @@ def _from_command_line(overrides: Mapping[str, Any]) -> Iterator[tuple[str, Orig
 
 
 def _from_env(env: Mapping[str, str], values: Mapping[str, Any]) -> Iterator[tuple[str, Origin, Any]]:
-    for key, field in Config.model_fields.items():
-        for name in knob_of(field).env:
-            text = env.get(name, "").strip()
-            if name == "RUST_LOG":
-                text = understood(text)
-            if text:
-                yield key, Origin("environment", name), _typed(field, text)
+    for key, variable, value in from_environment(env):
+        yield key, Origin("environment", variable), value
     there = values.get("keys", [])
     if added := bootstrap.new_keys(env.get(bootstrap.VARIABLE, ""), there):
         rows = [{"name": key.name, "key": key.secret} for key in added]
         yield "keys", Origin("environment", bootstrap.VARIABLE), [*there, *rows]
-
-
-def _typed(field: FieldInfo, text: str) -> Any:
-    """A variable's text as the key's type has it; what is no such value stays text and is refused with its sentence."""
-    if isinstance(field.default, tuple):
-        return [word for part in text.split(",") if (word := part.strip())]
-    if isinstance(field.default, int) and _WHOLE.fullmatch(text):
-        return int(text)
-    return text

@@ -1,8 +1,9 @@
-"""In which line of a TOML text a key stands: the standard parser forgets positions. Only for text that it accepted."""
+"""Where in a TOML text a key stands: the standard parser forgets positions. Only for text that it accepted."""
 
 import re
 import tomllib
 from collections.abc import Iterator
+from typing import NamedTuple
 
 Path = tuple[str | int, ...]
 
@@ -14,24 +15,47 @@ _PIECE = re.compile(
 _OPEN, _CLOSE = frozenset("[{"), frozenset("]}")
 
 
-def _statements(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Line number and pieces of every header and every assignment."""
-    line, begun, depth = 1, 1, 0
+class Statement(NamedTuple):
+    """One header or assignment: its line number, and the offsets of its lines in the text, with the last line's end."""
+
+    line: int
+    start: int
+    end: int
+    pieces: list[str]
+
+
+class Placed(NamedTuple):
+    """What a statement says: the path it opens or sets, and (of an assignment) the path of the table around it."""
+
+    path: Path
+    table: Path
+    header: bool
+    statement: Statement
+
+
+def _statements(text: str) -> Iterator[Statement]:
+    """Every header and every assignment, in order."""
+    line, begun, start, depth = 1, 1, 0, 0
     pieces: list[str] = []
     for found in _PIECE.finditer(text):
         piece = found.group()
         if piece == "\n" and depth == 0:
             if pieces:
-                yield begun, pieces
+                yield Statement(begun, start, found.end(), pieces)
             pieces = []
         elif piece[0] != "#" and not piece.isspace():
             if not pieces:
-                begun = line
+                begun, start = line, text.rfind("\n", 0, found.start()) + 1
             pieces.append(piece)
             depth += (piece in _OPEN) - (piece in _CLOSE)
         line += piece.count("\n")
     if pieces:
-        yield begun, pieces
+        yield Statement(begun, start, len(text), pieces)
+
+
+def comments_in(text: str) -> list[str]:
+    """Every comment of a text, from its mark to the end of its line."""
+    return [found.group().rstrip("\r") for found in _PIECE.finditer(text) if found.group()[0] == "#"]
 
 
 def _parts(pieces: list[str]) -> tuple[str, ...]:
@@ -41,25 +65,13 @@ def _parts(pieces: list[str]) -> tuple[str, ...]:
     )
 
 
-class Lines:
-    """Where every key of one text stands."""
+class _Tables:
+    """Which entry of its array a header means: the last one so far."""
 
-    def __init__(self, text: str) -> None:
-        self._lines: dict[Path, int] = {}
+    def __init__(self) -> None:
         self._counts: dict[Path, int] = {}
-        table: Path = ()
-        # The parser normalises line ends before it reads; a lone \r cannot occur in accepted text.
-        for line, pieces in _statements(text.replace("\r\n", "\n")):
-            if pieces[0] != "[":
-                self._note((*table, *_parts(pieces[: pieces.index("=")])), line)
-            elif pieces[1] == "[":
-                table = self._appended(_parts(pieces[2:-2]))
-                self._note(table, line)
-            else:
-                table = self._indexed(_parts(pieces[1:-1]))
-                self._note(table, line)
 
-    def _indexed(self, parts: tuple[str, ...]) -> Path:
+    def opened(self, parts: tuple[str, ...]) -> Path:
         """A header's path with the current index after every array of tables on the way."""
         path: Path = ()
         for part in parts:
@@ -68,11 +80,35 @@ class Lines:
                 path = (*path, self._counts[path] - 1)
         return path
 
-    def _appended(self, parts: tuple[str, ...]) -> Path:
-        array = (*self._indexed(parts[:-1]), parts[-1])
+    def appended(self, parts: tuple[str, ...]) -> Path:
+        """The path of one more entry."""
+        array = (*self.opened(parts[:-1]), parts[-1])
         index = self._counts.get(array, 0)
         self._counts[array] = index + 1
         return (*array, index)
+
+
+def placed(text: str) -> Iterator[Placed]:
+    """Every statement with its path."""
+    tables = _Tables()
+    table: Path = ()
+    for statement in _statements(text):
+        pieces = statement.pieces
+        if pieces[0] != "[":
+            yield Placed((*table, *_parts(pieces[: pieces.index("=")])), table, header=False, statement=statement)
+        else:
+            array = pieces[1] == "["
+            table = tables.appended(_parts(pieces[2:-2])) if array else tables.opened(_parts(pieces[1:-1]))
+            yield Placed(table, table, header=True, statement=statement)
+
+
+class Lines:
+    """Where every key of one text stands."""
+
+    def __init__(self, text: str) -> None:
+        self._lines: dict[Path, int] = {}
+        for path, _, _, statement in placed(text):
+            self._note(path, statement.line)
 
     def _note(self, path: Path, line: int) -> None:
         for length in range(1, len(path) + 1):

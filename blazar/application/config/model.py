@@ -4,31 +4,53 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field, create_model
-from pydantic_core import PydanticCustomError
 
 from blazar.application.config.children import MemoryKeys, ProcessKeys, SlotKeys
+from blazar.application.config.diffusion import DiffusionKeys
+from blazar.application.config.engines import EngineKeys
 from blazar.application.config.gateway import GatewayKeys
-from blazar.application.config.knob import Keys, knob_of
+from blazar.application.config.knob import Keys, knob_of, model_name, table_in
+from blazar.application.config.lifecycle import LifecycleKeys
+from blazar.application.config.log import LogKeys
+from blazar.application.config.media import MediaKeys
 from blazar.application.config.observability import ObservabilityKeys
+from blazar.application.config.override import OverrideOnly
 from blazar.application.config.placement import PlacementKeys
 from blazar.application.config.reasoning import ReasoningKeys
+from blazar.application.config.requests import RequestKeys
 from blazar.application.config.resources import ResourceKeys
-from blazar.application.config.tables import OverrideOnly, TableKeys
+from blazar.application.config.routing import RoutingKeys
+from blazar.application.config.speculative import LookupKeys, SpeculativeKeys
+from blazar.application.config.tables import TableKeys
+from blazar.application.config.tools import ToolKeys
+from blazar.application.config.tuning import TUNINGS, MistralrsKeys, tuning_settings
+from blazar.application.config.vision import VisionKeys
+from blazar.application.config.whisper import WhisperKeys
 from blazar.application.config.yarn import YarnKeys
-from blazar.domain import teaching
-from blazar.domain.errors import BadName
-from blazar.domain.names import check_name
 
 SECTIONS: tuple[type[Keys], ...] = (
     GatewayKeys,
     ResourceKeys,
+    LifecycleKeys,
+    RoutingKeys,
     MemoryKeys,
     SlotKeys,
     ProcessKeys,
     PlacementKeys,
+    SpeculativeKeys,
+    LookupKeys,
     ReasoningKeys,
+    VisionKeys,
+    MediaKeys,
     YarnKeys,
+    RequestKeys,
+    ToolKeys,
+    EngineKeys,
+    WhisperKeys,
+    DiffusionKeys,
+    MistralrsKeys,
     ObservabilityKeys,
+    LogKeys,
     TableKeys,
 )
 """The groups in the order in which people read them."""
@@ -54,31 +76,38 @@ else:
     Override = create_model("Override", __base__=OverrideOnly, __doc__="One model's replacements.", **_derived())
 
 
-def _known_name(name: str) -> str:
-    try:
-        return check_name(name)
-    except BadName as error:
-        raise PydanticCustomError("blazar", "{why}", {"why": teaching.config_wants("name")}) from error
-
-
 class Config(
     GatewayKeys,
     ResourceKeys,
+    LifecycleKeys,
+    RoutingKeys,
     MemoryKeys,
     SlotKeys,
     ProcessKeys,
     PlacementKeys,
+    SpeculativeKeys,
+    LookupKeys,
     ReasoningKeys,
+    VisionKeys,
+    MediaKeys,
     YarnKeys,
+    RequestKeys,
+    ToolKeys,
+    EngineKeys,
+    WhisperKeys,
+    DiffusionKeys,
+    MistralrsKeys,
     ObservabilityKeys,
+    LogKeys,
     TableKeys,
 ):
     """Everything config.toml may say, flat."""
 
     title: ClassVar[str] = ""
     group: ClassVar[str] = ""
+    daemon: ClassVar[bool] = False
 
-    model_overrides: dict[Annotated[str, AfterValidator(_known_name)], Override] = {}  # noqa: RUF012 - pydantic copies a default
+    model_overrides: dict[Annotated[str, AfterValidator(model_name)], Override] = {}  # noqa: RUF012 - pydantic copies a default
     """Replacements for single models, one `[model_overrides.NAME]` table each."""
 
     @property
@@ -91,34 +120,68 @@ class Config(
 
         `ctx` is None unless somebody chose a window: `default_ctx` is what is used then, and no promise.
         """
-        override = self.model_overrides.get(model, Override())
-        settings = {name: getattr(self, name) for name in type(self).model_fields if name not in DAEMON_KEYS}
-        for name in type(override).model_fields:
-            said = getattr(override, name)
-            if said is not None or name not in settings:
-                settings[name] = said
-        settings["cache_type_k"], settings["cache_type_v"] = _cache_types(settings)
-        # A model's empty list is none of its own (setup document).
-        settings["rpc_servers"] = settings["rpc_servers"] or self.rpc_servers
-        return settings
+        override = self.model_overrides.get(model) or _NOBODY
+        settings = {name: getattr(self, name) for name in MODEL_KEYS}
+        settings |= replaced(override)
+        settings |= {name: getattr(override, name) for name in _ONLY_OVERRIDES}
+        settings |= {side: settings[name] for side, name in cache_type_keys(settings).items()}
+        roots, own = ({name: getattr(keys, name) for name in TUNINGS} for keys in (self, override))
+        return settings | tuning_settings(roots, own)
 
 
-TABLES = frozenset({"keys", "model_overrides"})
-"""Keys that are tables of their own."""
+TABLES = frozenset(
+    {"model_overrides"}
+    | {name for name, field in Config.model_fields.items() if table_in(field.annotation)} - TUNINGS.keys()
+)
+"""Keys that are tables of their own, but for the engines' tuning, which reaches children."""
 
 # A flag table reads settings by name, and an engine has a `cors_origins` too: the daemon's must never reach a child.
-DAEMON_KEYS = (
-    TABLES
-    | {"host", "port", "cors_origins", "allowed_hosts", "preload", "models_autoload", "max_loaded_models"}
-    | {"log_level", "audit_log"}
-)
+DAEMON_KEYS = TABLES | {
+    name
+    for section in SECTIONS
+    for name, field in section.model_fields.items()
+    if (section.daemon or knob_of(field).daemon) and not knob_of(field).per_model
+}
 """Keys that say nothing about one model."""
 
+MODEL_KEYS = tuple(name for name in Config.model_fields if name not in DAEMON_KEYS and name not in TUNINGS)
+"""Plain keys that hold for a model, or for the child that serves it."""
 
-def _cache_types(settings: Mapping[str, Any]) -> tuple[str, str]:
-    """The set side wins over cache_type; a lone side is mirrored where no other grade exists (setup document)."""
-    both, key, value = settings["cache_type"], settings["cache_type_k"], settings["cache_type_v"]
-    return key or both or value, value or both or key
+_REPLACING = tuple(name for name in Override.model_fields if name in Config.model_fields and name not in TUNINGS)
+_ONLY_OVERRIDES = tuple(name for name in Override.model_fields if name not in Config.model_fields)
+INHERITING = frozenset({"rpc_servers", "tensor_split"})
+"""Lists that are no model's own where they are empty (setup document)."""
+_NOBODY = Override.model_construct()  # builds no schema: Config has its own
+
+
+def replaced(override: Override) -> dict[str, Any]:
+    """The root's keys that an override replaces."""
+    said = {name: getattr(override, name) for name in _REPLACING}
+    return {
+        name: value for name, value in said.items() if value is not None and (value != "" or name not in INHERITING)
+    }
+
+
+def cache_type_keys(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Which key says the number format of either side of the cache.
+
+    The set side wins over cache_type; a lone side is mirrored where no other grade exists (setup document).
+    """
+    key = "cache_type_k" if settings["cache_type_k"] else ""
+    value = "cache_type_v" if settings["cache_type_v"] else ""
+    both = "cache_type" if settings["cache_type"] else ""
+    return {
+        "cache_type_k": key or both or value or "cache_type_k",
+        "cache_type_v": value or both or key or "cache_type_v",
+    }
+
+
+def cache_type_sources(config: Config, model: str) -> dict[str, str]:
+    """The same for one model."""
+    own = replaced(config.model_overrides.get(model) or _NOBODY)
+    return cache_type_keys(
+        {name: own.get(name, getattr(config, name)) for name in ("cache_type", "cache_type_k", "cache_type_v")}
+    )
 
 
 def section_of(key: str) -> type[Keys] | None:

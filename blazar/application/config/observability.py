@@ -1,22 +1,21 @@
-"""Keys of what is written down about the daemon's work. Root-only (D26)."""
+"""Keys of what is sent to an OpenTelemetry collector."""
 
 from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator
+from pydantic import Field
 
-from blazar.application.config.knob import Keys, Knob
-from blazar.application.config.log_filter import checked_filter
-
-Filter = Annotated[str, AfterValidator(checked_filter)]
+from blazar.application.config.engines import Url
+from blazar.application.config.knob import Keys
 
 
 class ObservabilityKeys(Keys):
-    """Log and audit."""
+    """Traces and metrics for a collector."""
 
     title: ClassVar[str] = "Observability"
+    group: ClassVar[str] = "observability"
+    daemon: ClassVar[bool] = True
 
-    # The order is the precedence: RUST_LOG is shared with other programs, BLAZAR_LOG is meant for us alone.
-    log_level: Annotated[Filter | None, Knob(env=("RUST_LOG", "BLAZAR_LOG"))] = None
-    """What is logged: a level (off, error, warn, info, debug, trace), or several such as `info,blazar.access=off`."""
-    audit_log: bool = True
-    """Write one line a generation request (who, what, outcome; never the content) to log/audit.jsonl in the data folder."""
+    otlp_endpoint: Url = ""
+    """Address of a collector that takes OTLP over HTTP; unset: nothing is sent."""
+    otlp_service: Annotated[str, Field(min_length=1)] = "blazar"
+    """Name that this gateway has there."""

@@ -4,10 +4,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from blazar.application.config import bootstrap
-from blazar.application.config.knob import Keys, knob_of
+from blazar.application.config.environment import variables
+from blazar.application.config.knob import LARGEST, Keys, knob_of, table_in
 from blazar.application.config.model import SECTIONS, Config, Override
 from blazar.application.config.render import toml_value
 from blazar.application.config.tables import ApiKey
+from blazar.application.config.tuning import TUNINGS
+from blazar.application.config.variables import VARIABLES
 
 _HEAD = """\
 # Configuration
@@ -48,6 +51,76 @@ models = ["smollm2-135m"]
 ```
 """
 
+_MORE = {
+    "remotes": """\
+The key must not travel in clear where others can read it, so a URL is judged when the daemon starts, without looking a name up:
+
+| URL | what happens |
+| --- | --- |
+| `https://`, any host | accepted |
+| `http://` to `127.0.0.1`, `localhost`, `[::1]` | accepted: it never leaves this machine |
+| `http://` to an address of the local network (`10.*`, `192.168.*`, `172.16.*` to `172.31.*`, `169.254.*`, `fd00::/8`, `fe80::/10`) | accepted, with a warning |
+| `http://` to anything else, names included | refused, unless `allow_insecure_http = true`; then with a loud warning |
+
+```toml
+[[remotes]]
+name = "bigbox"
+url = "https://bigbox.lan:8000"
+key = "plm_…"
+```
+""",
+    "failover": """\
+```toml
+[[remotes]]
+name = "bigbox"
+url = "http://192.168.1.9:11435"
+
+[[failover]]
+name = "assistant"
+alias = "primary"
+
+[[failover.targets]]
+model = "qwen3-8b:q4_k_m"
+
+[[failover.targets]]
+remote = "bigbox"
+model = "qwen3-8b:q4_k_m"
+```
+""",
+    "mcp": """\
+Such a program runs with the rights of the daemon and its whole environment; `env_clear` starts it with an empty one, into which
+`allowed_env` lets single variables (`PATH` too, if its program is to be found by name). What is said about a process cannot be said
+about a URL.
+
+```toml
+mcp_default = "none"
+
+[[mcp]]
+name = "fetch"
+command = ["/opt/mcp/fetch-server"]
+env_clear = true
+allowed_env = ["HOME"]
+
+[mcp.env]
+FETCH_TIMEOUT = "30"
+
+[[mcp]]
+name = "notes"
+url = "http://127.0.0.1:8808/mcp"
+```
+""",
+    "sglang": """\
+```toml
+[sglang]
+attention_backend = "triton"
+
+[model_overrides."qwen3-32b-awq".sglang]
+tp_size = 2
+```
+""",
+}
+"""What a table's chapter says beside its keys."""
+
 _OVERRIDES = """\
 ## Overrides for one model
 
@@ -60,11 +133,29 @@ pin = true
 ```
 """
 
+_VARIABLES = """\
+## Environment variables
+
+A variable that sets a key wins over the file and loses to the command line; where it is empty it sets nothing. A list is written with commas
+between its items; `true`, `1`, `yes` and `on` are true, `false`, `0`, `no` and `off` are false. Only `BLAZAR_KEYS` is ever written to the file.
+"""
+
 
 def kind_of(schema: dict[str, Any]) -> str:
     """A property's JSON schema in a few words."""
-    options = [option for option in schema.get("anyOf", [schema]) if option.get("type") != "null"]
-    option = options[0] if options else schema
+    return " or ".join(dict.fromkeys(_kind(option) for option in _options(schema)))
+
+
+def _options(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """What a value may be; TOML has no null."""
+    if "anyOf" in schema:
+        for option in schema["anyOf"]:
+            yield from _options(option)
+    elif schema.get("type") != "null":
+        yield schema
+
+
+def _kind(option: dict[str, Any]) -> str:
     if "enum" in option:
         return ", ".join(f"`{toml_value(word)}`" for word in option["enum"])
     word = {"integer": "whole number", "number": "number", "boolean": "true or false", "string": "text"}.get(
@@ -72,11 +163,15 @@ def kind_of(schema: dict[str, Any]) -> str:
     )
     if option.get("type") == "array":
         return "list of texts" if option.get("items", {}).get("type") == "string" else "tables"
-    if option.get("type") == "object":
+    if option.get("type") == "object" or "$ref" in option:
         return "table"
     low, high = option.get("minimum"), option.get("maximum")
+    if high == LARGEST:  # where numbers end is no news to anybody
+        high = None
     if (above := option.get("exclusiveMinimum")) is not None:
-        return f"{word}, more than {above:g}"
+        below = option.get("exclusiveMaximum")
+        until = f", at most {high:g}" if high is not None else f", less than {below:g}" if below is not None else ""
+        return f"{word}, more than {above:g}{until}"
     if low is not None and high is not None:
         return f"{word}, {low:g} to {high:g}"
     return f"{word}, at least {low:g}" if low is not None else word
@@ -87,7 +182,8 @@ def _rows(section: type[Keys], names: Iterator[str]) -> Iterator[str]:
     for name in names:
         field = section.model_fields[name]
         knob = knob_of(field)
-        default = f"`{toml_value(field.default)}`" if field.default is not None and not field.is_required() else "–"
+        plain = field.default is not None and not field.is_required() and not isinstance(field.default, Keys)
+        default = f"`{toml_value(field.default)}`" if plain else "–"
         marks = ["per model"] if knob.per_model else []
         marks += [f"environment: {', '.join(f'`{variable}`' for variable in reversed(knob.env))}"] if knob.env else []
         told = f" ({'; '.join(marks)})" if marks else ""
@@ -98,14 +194,42 @@ def _table(section: type[Keys], names: Iterator[str]) -> str:
     return "\n".join(["| key | value | default | meaning |", "| --- | --- | --- | --- |", *_rows(section, names)])
 
 
+def _entry(name: str, table: type[Keys], repeats: bool, more: str = "") -> Iterator[str]:
+    """A table's own chapter, and those of the tables in it."""
+    title = f"[[{name}]]" if repeats else f"[{name}]"
+    extra = f"{_MORE[name]}\n" if name in _MORE else ""
+    yield f"## `{title}`\n\n{table.__doc__}{more}\n\n{extra}{_table(table, iter(table.model_fields))}\n"
+    for key, field in table.model_fields.items():
+        if (inner := table_in(field.annotation)) is not None:
+            yield from _entry(f"{name}.{key}", inner, True)
+
+
+def _variables() -> str:
+    """All variables by name: those of the table, and those that set a key."""
+    rows = dict(VARIABLES)
+    for variable, key in variables():
+        rows[variable] = f"Sets `{key}`."
+    rows["RUST_LOG"] = "Sets `log_level` where BLAZAR_LOG does not; directives for other programs are passed over."
+    lines = [f"| `{name}` | {rows[name]} |" for name in sorted(rows)]
+    return "\n".join([_VARIABLES, "| variable | purpose |", "| --- | --- |", *lines]) + "\n"
+
+
 def configuration_page() -> str:
     """The whole page, ending in a newline."""
     parts = [_HEAD]
     for section in SECTIONS[:-1]:
         below = f"May be written below `[{section.group}]`.\n\n" if section.group else ""
         doc = f"{section.__doc__}\n\n" if section.__doc__ else ""
-        parts.append(f"## {section.title}\n\n{doc}{below}{_table(section, iter(section.model_fields))}\n")
+        plain = (name for name, field in section.model_fields.items() if table_in(field.annotation) is None)
+        parts.append(f"## {section.title}\n\n{doc}{below}{_table(section, plain)}\n")
     parts.append(_KEYS + "\n" + _table(ApiKey, iter(ApiKey.model_fields)) + "\n")
-    own = (name for name in Override.model_fields if name not in Config.model_fields)
+    for section in SECTIONS:
+        for name, field in section.model_fields.items():
+            inner = table_in(field.annotation)
+            if inner is not None and inner is not ApiKey:
+                below = f" May be written below `[{section.group}]`." if section.group else ""
+                parts += _entry(name, inner, isinstance(field.default, tuple), below)
+    own = (name for name in Override.model_fields if name not in Config.model_fields or name in TUNINGS)
     parts.append(_OVERRIDES + "\n" + _table(Override, own) + "\n")
+    parts.append(_variables())
     return "\n".join(parts)

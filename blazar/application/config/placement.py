@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Field, Strict
 from pydantic_core import PydanticCustomError
 
-from blazar.application.config.knob import Keys, Knob, shaped
+from blazar.application.config.knob import LARGEST, Keys, Knob, Whole, shaped
 from blazar.domain import teaching
 
 
@@ -21,8 +21,10 @@ def _unique(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 # Items are joined by commas on the command line, so that none may hold one.
-Devices = Annotated[tuple[Annotated[str, shaped(r"[^,\s]+", "device")], ...], AfterValidator(_unique)]
-Tensors = tuple[Annotated[str, shaped(r"[^,=]+=[^,=]+", "tensor")], ...]
+Devices = Annotated[
+    tuple[Annotated[str, Field(min_length=1), shaped(r"[^,\s]+", "device")], ...], AfterValidator(_unique)
+]
+Tensors = tuple[Annotated[str, Field(min_length=1), shaped(r"[^,=]+=[^,=]+", "tensor")], ...]
 
 
 class PlacementKeys(Keys):
@@ -32,18 +34,20 @@ class PlacementKeys(Keys):
 
     devices: Annotated[Devices, Strict(strict=False), Knob(per_model=True)] = ()
     """Devices to compute on, by the names that the engine gives them; unset: all."""
-    main_gpu: Annotated[int, Field(ge=-1)] = -1
+    main_gpu: Annotated[int, Field(ge=-1, le=LARGEST)] = -1
     """The GPU that computes what is not split; -1: the first."""
     split_mode: Literal["", "none", "layer", "row", "tensor"] = ""
     """How a model is split over several GPUs."""
     tensor_split: Annotated[str, shaped(r"[0-9]+(\.[0-9]+)?(,[0-9]+(\.[0-9]+)?)*", "ratios"), Knob(per_model=True)] = ""
     """Shares of the GPUs, such as `3,1`."""
-    cpu_moe_n: Annotated[int, Field(ge=0), Knob(per_model=True)] = 0
+    cpu_moe_n: Annotated[Whole, Knob(per_model=True)] = 0
     """Layers whose experts stay in main memory, counted from the first."""
-    cpu_ffn_n: Annotated[int, Field(ge=0), Knob(per_model=True)] = 0
+    cpu_ffn_n: Annotated[Whole, Knob(per_model=True)] = 0
     """Layers whose feed-forward weights stay in main memory, counted from the first."""
     override_tensor: Annotated[Tensors, Strict(strict=False), Knob(per_model=True)] = ()
     """Buffers for tensors, each as `PATTERN=BUFFER`."""
+    tensor_preset: Literal["", "moe-cpu-offload"] = ""
+    """A ready-made choice of buffers: moe-cpu-offload keeps all experts in main memory."""
     rpc_servers: Annotated[str, shaped(r"[^,:\s]+:\d{1,5}(,[^,:\s]+:\d{1,5})*", "workers"), Knob(per_model=True)] = ""
     """RPC workers of llama.cpp whose devices are used too, each `host:port`. They ask nobody who he is: trusted networks only."""
     op_offload: bool | None = None

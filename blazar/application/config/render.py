@@ -2,14 +2,17 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
+from blazar.application.config.dotted import find_path, value_at
 from blazar.application.config.hoist import nearest
+from blazar.application.config.knob import Keys, table_in
 from blazar.application.config.layers import Loaded, Origin
-from blazar.application.config.model import GROUPS, SECTIONS, TABLES, Config
+from blazar.application.config.model import GROUPS, SECTIONS, Config
+from blazar.application.config.tuning import INSIDE
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
 
@@ -48,24 +51,28 @@ def toml_value(value: Any) -> str:
 
 
 def defaults_toml() -> str:
-    """A file that loads back to the defaults. Optional keys are left out, and tables too: `keys = []` forbids `[[keys]]`."""
-    blocks = []
-    for section in SECTIONS:
-        lines = []
-        for name, field in section.model_fields.items():
-            if field.default is None or name in TABLES or isinstance(field.default, dict):
-                continue
-            lines += [f"# {field.description}", f"{name} = {toml_value(field.default)}"]
-        if lines:
-            blocks.append("\n".join([f"# {section.title}", "", *lines]))
-    return "\n\n".join(blocks) + "\n"
+    """A file that loads back to the defaults. Optional keys are left out, and lists of tables too: `keys = []` forbids `[[keys]]`."""
+    blocks = [block for section in SECTIONS if (block := _defaults(section, f"# {section.title}"))]
+    # What stands behind a table's header belongs to it, so that tables come last.
+    for name, field in Config.model_fields.items():
+        if isinstance(field.default, Keys):
+            blocks.append(_defaults(type(field.default), f"# {field.description}", f"[{name}]"))
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _defaults(table: type[Keys], *head: str) -> str:
+    lines = []
+    for name, field in table.model_fields.items():
+        if field.default is None or table_in(field.annotation) or isinstance(field.default, dict):
+            continue
+        lines += [f"# {field.description}", f"{name} = {toml_value(field.default)}"]
+    return "\n".join([*head, "", *lines]) if lines else ""
 
 
 def redacted(config: Config) -> dict[str, Any]:
     """Plain values, without a secret."""
     plain: dict[str, Any] = config.model_dump(mode="json")
-    for key in plain["keys"]:
-        key["key"] = REDACTED
+    _hide(Config, plain)
     # Engine variables carry tokens as often as switches.
     plain["engine_env"] = dict.fromkeys(plain["engine_env"], REDACTED)
     plain["model_overrides"] = {
@@ -74,32 +81,55 @@ def redacted(config: Config) -> dict[str, Any]:
     return plain
 
 
+def _hide(table: type[Keys], plain: dict[str, Any]) -> None:
+    """Put marks in the place of secrets, and leave out what entries do not say."""
+    for name, field in table.model_fields.items():
+        value = plain.get(name)
+        inner = table_in(field.annotation)
+        if value and not field.repr:
+            plain[name] = dict.fromkeys(value, REDACTED) if isinstance(value, dict) else REDACTED
+        elif inner is not None and isinstance(value, list):
+            for index, row in enumerate(value):
+                _hide(inner, row)
+                value[index] = {key: said for key, said in row.items() if said is not None}
+
+
 def ordered_keys() -> tuple[str, ...]:
     """Every key in the order of the documentation (inherited field order comes out reversed)."""
     return (*(name for section in SECTIONS for name in section.model_fields), "model_overrides")
 
 
 def listing(loaded: Loaded) -> list[Row]:
-    """Every key, what it holds and who said so."""
+    """Every key, what it holds and who said so; keys of tables and of overrides one by one, as `config get` takes them."""
     plain = redacted(loaded.config)
-    return [Row(key, plain[key], toml_value(plain[key]), loaded.origins[key]) for key in ordered_keys()]
+    return [row for key in ordered_keys() for row in _rows(key, plain[key], loaded)]
+
+
+def _rows(key: str, shown: Any, loaded: Loaded) -> Iterator[Row]:
+    value, origin = getattr(loaded.config, key), loaded.origins[key]
+    inner: dict[str, tuple[Any, Origin]] = {}
+    if isinstance(value, Keys):
+        for name, item in shown.items():
+            layer = origin.layer if name in value.model_fields_set else "default"
+            inner[name] = item, loaded.origins.get(f"{key}.{name}", Origin(layer))
+    elif key == "model_overrides":
+        # The line of the table says nothing about a key that may stand a page below.
+        inner = {
+            f"{model}.{name}": (item, Origin(origin.layer)) for model in shown for name, item in shown[model].items()
+        }
+    if not inner:
+        yield Row(key, shown, toml_value(shown), origin)
+    for name, (item, said) in inner.items():
+        yield Row(f"{key}.{name}", item, toml_value(item), said)
 
 
 def find_value(config: Config, key: str) -> Any:
     """What `key` holds: flat, as `group.key`, `engine_env.NAME`, or `model_overrides.NAME[.key]`; secrets redacted."""
     plain = redacted(config)
     head, _, rest = key.partition(".")
-    if head in GROUPS and rest in GROUPS[head].model_fields:
-        head, rest = rest, ""
-    if head in plain and not rest:
-        return plain[head]
-    if head == "model_overrides":
-        overrides = plain["model_overrides"]
-        model, _, field = rest.rpartition(".")  # names may hold dots, so the last one divides
-        if rest in overrides:
-            return overrides[rest]
-        if field in overrides.get(model, ()):
-            return overrides[model][field]
-    elif head == "engine_env" and rest in plain["engine_env"]:
-        return plain["engine_env"][rest]
-    raise Malformed(teaching.unknown_config_key(key, nearest(rest or head, plain)), "key")
+    first = rest.partition(".")[0]
+    named = rest if first in (GROUPS[head].model_fields if head in GROUPS else INSIDE.get(head, ())) else key
+    path = find_path(plain, named)
+    if path is None:
+        raise Malformed(teaching.unknown_config_key(key, nearest(rest or head, plain)), "key")
+    return value_at(plain, path)

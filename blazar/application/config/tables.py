@@ -1,11 +1,15 @@
-"""Tables of the file that are more than a value: API keys, and what an override may say beside the per-model keys."""
+"""Tables of the file that are more than a value: API keys, other servers, tools, what engine kinds are tuned with."""
 
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator, Field, Strict, model_validator
+from pydantic import AfterValidator, Field, Strict
 from pydantic_core import PydanticCustomError
 
 from blazar.application.config.knob import Keys, Words
+from blazar.application.config.mcp import McpServer
+from blazar.application.config.remotes import Remote
+from blazar.application.config.switchboard import SemanticCache, WarmPeg
+from blazar.application.config.tuning import MistralrsTuning, MlxTuning, SglangTuning
 from blazar.domain import teaching
 
 
@@ -18,6 +22,16 @@ class ApiKey(Keys):
     """The secret that a client sends."""
     models: Words = ()
     """Models that this key may use; empty: all of them, and management."""
+    rpm: Annotated[int, Field(ge=1)] | None = None
+    """Requests per minute; unset: as many as come."""
+    tpm: Annotated[int, Field(ge=1)] | None = None
+    """Tokens per minute, of prompts and answers; unset: no limit."""
+    daily_tokens: Annotated[int, Field(ge=1)] | None = None
+    """Tokens per day, of prompts and answers; unset: no limit."""
+    max_concurrent: Annotated[int, Field(ge=1)] | None = None
+    """Requests at the same time, a stream counting until its end; unset: no limit."""
+    weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    """Share of this key where several wait: twice the weight, twice the turns."""
 
 
 def _unique(keys: tuple[ApiKey, ...]) -> tuple[ApiKey, ...]:
@@ -36,29 +50,17 @@ class TableKeys(Keys):
 
     keys: Annotated[tuple[ApiKey, ...], Strict(strict=False), AfterValidator(_unique)] = ()
     """API keys, one `[[keys]]` table each. Without any the gateway is open and refuses management."""
-
-
-class OverrideOnly(Keys):
-    """What only an override can say (D26); the per-model keys join it in `model.py`."""
-
-    ctx: Annotated[int, Field(ge=256)] | None = None
-    """Context window of one request in tokens, instead of default_ctx."""
-    pin: bool = False
-    """Never unload this model to make room for another."""
-    engine: str = ""
-    """Engine build (a tag) or kind that serves this model, whatever is active."""
-    extra_args: Words = ()
-    """Words added to the engine's command line in this order; the engine must know each flag, and its last one wins."""
-    embeddings: bool | None = None
-    """Serve it as an embedding model (mean pooling), or not, whatever its metadata says."""
-    chat_template: str | None = None
-    """Chat template, instead of the one in the model file."""
-    chat_template_file: str | None = None
-    """File with the chat template."""
-
-    @model_validator(mode="after")
-    def _one_template(self) -> Self:
-        if self.chat_template is not None and self.chat_template_file is not None:
-            why = teaching.config_wants("exclusive", "chat_template_file")
-            raise PydanticCustomError("blazar", "{why}", {"why": why})
-        return self
+    remotes: Annotated[tuple[Remote, ...], Strict(strict=False)] = ()
+    """Other servers, one `[[remotes]]` table each."""
+    mcp: Annotated[tuple[McpServer, ...], Strict(strict=False)] = ()
+    """MCP servers whose tools requests may ask for, one `[[mcp]]` table each."""
+    semantic_cache: SemanticCache = SemanticCache()
+    """Answers that are given again."""
+    warm_peg: WarmPeg = WarmPeg()
+    """Engines that are warmed up after loading."""
+    sglang: SglangTuning = SglangTuning()
+    """Knobs of SGLang."""
+    mistralrs: MistralrsTuning = MistralrsTuning()
+    """Knobs of mistral.rs."""
+    mlx: MlxTuning = MlxTuning()
+    """Knobs of mlx-lm."""

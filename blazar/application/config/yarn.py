@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from blazar.application.config.knob import Keys
+from blazar.application.config.knob import Keys, Whole
 
 
 class YarnKeys(Keys):
@@ -13,7 +13,7 @@ class YarnKeys(Keys):
     title: ClassVar[str] = "YaRN"
     group: ClassVar[str] = "yarn"
 
-    yarn_orig_ctx: Annotated[int, Field(ge=0)] = 0
+    yarn_orig_ctx: Whole = 0
     """The window before it is stretched."""
     yarn_ext_factor: Annotated[float, Field(ge=-1)] = -1.0
     """Mix of extrapolation and interpolation; 0: interpolation alone."""

@@ -47,7 +47,8 @@ class Row(NamedTuple):
 class Installation(NamedTuple):
     """What the report is about. `problems` are the configuration's, `overridden` the names under [model_overrides].
 
-    `config_found` is whether there is a file; `engine_trouble` says why the engine of BLAZAR_ENGINE_PATH cannot be used.
+    `config_found` is whether there is a file; `engine_trouble` says why the engine of BLAZAR_ENGINE_PATH cannot be used. Of a
+    daemon: `refused_since` when the file that it cannot use came (`problems`), `restart_needed` keys that only a restart changes.
     """
 
     version: str
@@ -58,6 +59,8 @@ class Installation(NamedTuple):
     overridden: tuple[str, ...] = ()
     config_found: bool = True
     engine_trouble: str = ""
+    refused_since: str = ""
+    restart_needed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,13 @@ class Diagnose:
         yield from _probe_rows(machine, OF_THE_SYSTEM)
         yield disk
         about = self.installation
+        if about.refused_since:
+            told = teaching.config_refused_since(about.config_file, about.refused_since)
+            yield Row("configuration", FAIL, told, teaching.doctor_config_remedy(about.config_file))
         yield from config_rows("configuration", about.config_file, about.problems, found=about.config_found)
+        if about.restart_needed:
+            told = teaching.doctor_restart_pending(about.restart_needed)
+            yield Row("configuration", WARN, told, teaching.doctor_restart_remedy())
 
     def _seen_by_engine(self, machine: Machine) -> list[Row]:
         """What the active builds would compute on: asked only where there is a GPU to be seen."""

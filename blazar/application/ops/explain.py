@@ -10,8 +10,10 @@ from blazar.application.ports.hardware import HardwareCensus
 from blazar.application.supervise.admission import Look, judge
 from blazar.application.supervise.charges import Tenant
 from blazar.application.supervise.launch_plan import LaunchPlanner
+from blazar.application.supervise.review import plan_once
 from blazar.application.supervise.surroundings import Launch
 from blazar.domain import teaching
+from blazar.domain.argv_diff import difference
 from blazar.domain.errors import ModelNotFound, Refusal
 from blazar.domain.fit import guard_bytes, may_load
 from blazar.domain.names import near, resolve
@@ -30,7 +32,8 @@ class Explain:
     def __call__(self, model: str, tenants: Sequence[Tenant] = ()) -> dict[str, Any]:
         """`refusal` is the sentence a request would get, None when it would be served. Unknown names raise `ModelNotFound`.
 
-        `tenants` are the children that use memory now; the model's own would be gone before its next one starts.
+        `tenants` are the children that use memory now; the model's own would be gone before its next one starts, and
+        `difference` is what that one would be told otherwise; None where none runs.
         """
         names = [row.name for row in self.catalog.list_models()]
         row = self.catalog.find_model(resolve(model, names))
@@ -44,23 +47,49 @@ class Explain:
             "files": list(row.files),
             "fit": self._guard(row),
             "refusal": None,
+            "difference": None,
         }
+        running = next((one for one in tenants if one.key == row.name and one.pid and one.launch is not None), None)
         try:
             route = self.planner.route(row)
         except Refusal as refusal:
             return found | {"refusal": str(refusal), "engine": None, "rejected": _rejected(self.planner.rejected(row))}
         try:
-            launch = self.planner.plan(row, usage=self.planner.sizing.usage(tenants, gone={row.name}))
+            # A window that requests asked for stays wished for: the next child gets it, too.
+            wish = running.launch.wish if running is not None and running.launch is not None else 0
+            usage = self.planner.sizing.usage(tenants, gone={row.name})
+            launch = plan_once(self.planner, row, row.name, wish, usage)
         except Refusal as refusal:
             return found | {"refusal": str(refusal), "engine": None, "rejected": _rejected(route.rejected)}
         look = judge(launch, tuple(tenants), self.planner.sizing, guard=found["fit"]["guard"])
         found["fit"] |= _fit(look)
         found["refusal"] = None if look.refusal is None or look.evict or look.later else str(look.refusal)
+        if running is not None and running.launch is not None:
+            found["difference"] = {"pid": running.pid, **self._difference(running.launch, launch)}
         return found | self._launch(launch) | {"why": route.why, "rejected": _rejected(route.rejected)}
+
+    def _difference(self, was: Launch, now: Launch) -> dict[str, Any]:
+        """What the child that runs was told otherwise (case I12). Of variables the names only: their values may be secrets."""
+        manifest = self.planner.probe.manifest(now.engine)
+        old, new = (launch.plan.words[len(launch.engine.words) :] for launch in (was, now))
+        found = difference(old, new, manifest.same)
+        before, after = dict(was.plan.env), dict(now.plan.env)
+        return {
+            "added": list(found.added),
+            "removed": list(found.removed),
+            "changed": [{"flag": one.flag, "was": one.was, "is": one.now} for one in found.changed],
+            "env": {
+                "added": sorted(after.keys() - before.keys()),
+                "removed": sorted(before.keys() - after.keys()),
+                "changed": sorted(name for name in before.keys() & after.keys() if before[name] != after[name]),
+            },
+            "engine": None
+            if (was.engine.tag, was.engine.version) == (now.engine.tag, now.engine.version)
+            else {"was": was.engine.tag, "is": now.engine.tag},
+        }
 
     def _launch(self, launch: Launch) -> dict[str, Any]:
         engine, plan = launch.engine, launch.plan
-        takes_key = bool(self.planner.drivers[engine.kind].key_file_flag)
         return {
             "engine": {
                 "tag": engine.tag,
@@ -70,12 +99,23 @@ class Explain:
             },
             # The endpoint (host, port, key file) is chosen at the spawn and therefore not among these words.
             "argv": list(plan.words),
+            "decisions": [{"words": list(one.words), "key": one.key, "reason": one.reason} for one in plan.decisions],
             "notes": list(plan.notes),
             "ctx": plan.ctx,
             "slots": plan.slots,
             "load_cap_secs": launch.load_cap,
-            "child_auth": teaching.child_with_key() if takes_key else teaching.child_without_key(engine.kind),
+            "child_auth": self._auth(launch),
         }
+
+    def _auth(self, launch: Launch) -> str:
+        """Whether the child will ask for a key, and if not, why that is no harm or whose wish it is (D21)."""
+        plan = launch.plan
+        if plan.auth:
+            return teaching.child_with_key()
+        if plan.socket:
+            return teaching.child_on_socket(plan.socket)
+        takes_key = bool(self.planner.drivers[plan.kind].key_file_flag)
+        return teaching.child_auth_off() if takes_key else teaching.child_without_key(plan.kind)
 
     def _guard(self, row: Model) -> dict[str, Any]:
         """The guard on main memory alone, for weights that nothing serves."""

@@ -1,10 +1,12 @@
 """What the application must know of an engine kind; the record itself is data beside the adapter."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 from blazar.domain.argv import Flag
 from blazar.domain.kinds import EngineKind
+from blazar.domain.launch import Brief, Drafts, Resolved
+from blazar.domain.manifest import Manifest
 from blazar.domain.records import Engine
 
 
@@ -23,6 +25,11 @@ class Driver(Protocol):
         ...
 
     @property
+    def sockets(self) -> bool:
+        """Whether its server can listen on a socket file instead of a port."""
+        ...
+
+    @property
     def reserved(self) -> Collection[str]:
         """Flags that nobody may add to its command line, in every spelling."""
         ...
@@ -32,10 +39,25 @@ class Driver(Protocol):
         """Absolute bound of a load unless `model_load_timeout_secs` says otherwise (D34)."""
         ...
 
+    @property
+    def extra_keys(self) -> Sequence[str]:
+        """Settings with words of a person's own for its command line, the winning one last."""
+        ...
+
+    @property
+    def resolve(self) -> Callable[[Brief], Resolved]:
+        """What configuration leaves open, as settings that `flags` read. Pure; may raise `Malformed`."""
+        ...
+
+    @property
+    def drafts(self) -> Callable[[Brief], Drafts]:
+        """Who will guess tokens ahead. Asked before anything is planned; may raise `Malformed`."""
+        ...
+
 
 class FlagProbe(Protocol):
-    """Which flags a build knows, from its own `--help`, read once per binary."""
+    """What a build can be told, from its own `--help`, read once per binary."""
 
-    def known_flags(self, engine: Engine) -> Collection[str]:
+    def manifest(self, engine: Engine) -> Manifest:
         """Empty when the build cannot be asked (then nothing is filtered)."""
         ...

@@ -1,5 +1,6 @@
 """Things we tell, never ask: every method may do nothing. The hot path calls these; they must cost a microsecond at most."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 
@@ -41,6 +42,38 @@ class Meter(Protocol):
 
 
 class Events(Protocol):
-    """What happened to children and engines, for the log (and later /api/events)."""
+    """What happened to children, engines and the configuration, for the log and for who listens. No fact is a secret."""
 
     def emit(self, kind: str, **facts: Any) -> None: ...
+
+
+class Told(NamedTuple):
+    """One event as listeners get it. `id` grows by one with each; 0 for what only concerns one listener. `at` is Unix time."""
+
+    id: int
+    at: float
+    kind: str
+    facts: Mapping[str, Any]
+
+
+class Listening(Protocol):
+    """One listener's place."""
+
+    async def next(self, seconds: float) -> Sequence[Told] | None:
+        """What was told since the last call; after `seconds` of silence nothing, at the feed's end None.
+
+        A kind `dropped` with a `count` stands where some were lost because this listener was slow, or are too old to be known.
+        """
+        ...
+
+    def close(self) -> None:
+        """Nobody listens here any more."""
+        ...
+
+
+class EventFeed(Protocol):
+    """Who listens to events."""
+
+    def listen(self, after: int | None = None) -> Listening:
+        """From now on; with the number of an event, also what followed it as far as that is known."""
+        ...

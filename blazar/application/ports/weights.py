@@ -68,6 +68,10 @@ class WeightFiles(Protocol):
         """
         ...
 
+    def projector_file(self, files: tuple[str, ...]) -> str:
+        """The path of that encoder, "" where there is none. Raises what `projector` raises."""
+        ...
+
     def projector_in(self, path: str) -> "Projector":
         """The encoder that this file holds. Raises `BadModelFile`, `NotFound`, `BadShape`."""
         ...

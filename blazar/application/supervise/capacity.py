@@ -17,8 +17,8 @@ class Capacity:
     def __init__(
         self, clock: Clock, cap: int, occupants: Callable[[], Iterable[Occupant]], stop_idle: Callable[[str], None]
     ) -> None:
+        self.cap = cap  # as configured now; lowering it sends nobody away, the next claim does
         self._clock = clock
-        self._cap = cap
         self._occupants = occupants
         self._stop_idle = stop_idle
         self._claims: list[asyncio.Future[None]] = []
@@ -26,13 +26,13 @@ class Capacity:
     async def claim(self, key: str) -> None:
         """Return once there is room; the caller occupies it before it awaits anything. Raises `Busy` when all stay busy."""
         until = self._clock.now() + DEFAULT_WAIT
-        while not (room := evictions_for(key, self._occupants(), self._cap)).free:
+        while not (room := evictions_for(key, self._occupants(), self.cap)).free:
             # The victim's own task looks again: one that became busy meanwhile ignores this, and we look again too.
             for victim in room.evict:
                 self._stop_idle(victim)
             left = until - self._clock.now()
             if room.refused and left <= 0:
-                raise Busy(teaching.all_models_busy(key, self._cap), 1.0)
+                raise Busy(teaching.all_models_busy(key, self.cap), 1.0)
             await self.next_change(left if left > 0 else DEFAULT_WAIT)
 
     def changed(self) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from blazar.application.ports.children import HOST, Measured
+from blazar.application.supervise.surroundings import Launch
 from blazar.domain.fit.machine import Machine, Running
 
 
@@ -16,7 +17,8 @@ class Tenant(NamedTuple):
     """One child that has, or was promised, memory.
 
     `promised` is by device, empty once it serves; `tenure` tells it from the child that follows it under the same key.
-    `idle_since` is None while it has or awaits requests, or loads.
+    `idle_since` is None while it has or awaits requests, or loads. `launch` is what it was started as.
+    `again` is what one that may sleep will take once more when it wakes up, by device.
     """
 
     key: str
@@ -27,6 +29,8 @@ class Tenant(NamedTuple):
     measured: Measured
     promised: tuple[tuple[str, int], ...]
     tenure: object
+    launch: Launch | None = None
+    again: tuple[tuple[str, int], ...] = ()
 
     @property
     def phase(self) -> tuple[str, int, bool]:
@@ -91,6 +95,9 @@ def usage_of(
         sizes = one.sizes((held or {}).get(one.pid, {}))
         stays = one.key not in gone
         mapped += one.measured.mapped if stays else 0
+        for device, size in one.again if stays else ():
+            # ODD: a sleeping child keeps its claim, or somebody else would lie where it wakes up.
+            outstanding[device] = outstanding.get(device, 0) + max(0, size - sizes.get(device, 0))
         for device, size in one.promised if stays else ():
             outstanding[device] = outstanding.get(device, 0) + max(0, size - sizes.get(device, 0))
             # What it holds once it rests is what it would give back.

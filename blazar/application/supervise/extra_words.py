@@ -177,14 +177,14 @@ WORDS = (
     Word("--load-mode", "--mlock", KEY, "load_mode", value="mlock"),
     Word("--load-mode", "-dio --direct-io", KEY, "load_mode", value="direct-io"),
     # Projector and adapters
-    Word("", "-mm --mmproj", FILE, "projector", _path),
+    Word("--mmproj", "-mm --mmproj", FILE, "projector", _path),
     Word("--no-mmproj-offload", "--mmproj-offload", LOAD, "projector_offload"),
     Word("--no-mmproj-offload", "--no-mmproj-offload", LOAD, "projector_offload", value=False),
     Word("--mmproj-device", "-mmdev --mmproj-device", LOAD, "projector_device", _path),
     Word("", "--lora", FILE, "adapters", _adapters),
     Word("", "--lora-scaled", FILE, "adapters", _scaled),
     # The model that speculates
-    Word("", "-md --model-draft --spec-draft-model", FILE, "draft", _path),
+    Word("--model-draft", "-md --model-draft --spec-draft-model", FILE, "draft", _path),
     Word("", "-cd --ctx-size-draft", DRAFT, "ctx", _count),  # of older builds
     Word(
         "--gpu-layers-draft",
@@ -194,13 +194,16 @@ WORDS = (
         _layers,
     ),
     Word("--device-draft", "-devd --device-draft --spec-draft-device", DRAFT, "devices", _listed),
-    Word("", "-ctkd --cache-type-k-draft --spec-draft-type-k", DRAFT, "cache_type_k", _cache_type),
-    Word("", "-ctvd --cache-type-v-draft --spec-draft-type-v", DRAFT, "cache_type_v", _cache_type),
+    Word("--cache-type-k-draft", "-ctkd --cache-type-k-draft --spec-draft-type-k", DRAFT, "cache_type_k", _cache_type),
+    Word("--cache-type-v-draft", "-ctvd --cache-type-v-draft --spec-draft-type-v", DRAFT, "cache_type_v", _cache_type),
     Word("", "-cmoed --cpu-moe-draft --spec-draft-cpu-moe", DRAFT, "tensor_preset", value=MOE_PRESET),
     Word("", "-ncmoed --n-cpu-moe-draft --spec-draft-n-cpu-moe --spec-draft-ncmoe", DRAFT, "cpu_moe_n", _most),
     Word("", "-otd --override-tensor-draft --spec-draft-override-tensor", DRAFT, "override_tensor", _draft_patterns),
 )
 """Every option that memory depends on. A row whose `ours` is "" is said beside ours: the engine adds the two up."""
+
+ADDED = frozenset(word.name for word in WORDS if word.into is KEY and not word.ours)
+"""Keys whose own flag is said beside a person's: what is said there must not be said in it again."""
 
 _BY_SPELLING = {spelling: word for word in WORDS for spelling in word.spellings.split()}
 

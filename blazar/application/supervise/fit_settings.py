@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from blazar.domain import teaching
-from blazar.domain.fit.settings import Draft, Settings
+from blazar.domain.fit.settings import NO_DEVICE, Draft, Settings
 from blazar.domain.fit.shape import Projector
 
 LONGEST_EMBED_BATCH = 8192
@@ -26,21 +26,32 @@ class Window(NamedTuple):
 
 
 class Extras(NamedTuple):
-    """What is loaded beside the model, where somebody named it: a projector, a speculating model, adapters (bytes)."""
+    """What is loaded beside the model, where somebody named it: a projector, a speculating model, adapters (bytes).
+
+    `drafted`: tokens that are guessed at once and checked together.
+    """
 
     projector: Projector | None = None
     draft: Draft | None = None
     lora_bytes: tuple[int, ...] = ()
+    drafted: int = 0
 
 
 def window_for(settings: Mapping[str, Any], trained: int, slots: int, wish: int = 0) -> Window:
     """The configured window or a larger wish, never beyond what the model was trained for (0: unknown)."""
     asked = max(settings["ctx"] or settings["default_ctx"], wish)
+    trained = extended(settings, trained)
     ctx = min(asked, trained) if trained > 0 else asked
     # The default is no promise: only a window that somebody chose is worth a note when it shrinks.
     chosen = max(settings["ctx"] or 0, wish)
     notes = (teaching.ctx_clamped(chosen, trained),) if chosen > ctx else ()
     return Window(ctx, ctx if unified(settings, slots) else ctx * slots, notes)
+
+
+def extended(settings: Mapping[str, Any], trained: int) -> int:
+    """The window that a model is used up to: the trained one, stretched by YaRN where somebody asked for it."""
+    factor: float = settings["ctx_extend"]
+    return int(trained * factor) if factor > 1 else trained
 
 
 def unified(settings: Mapping[str, Any], slots: int) -> bool:
@@ -89,9 +100,13 @@ def fit_settings(
         cpu_moe_n=settings["cpu_moe_n"],
         cpu_ffn_n=settings["cpu_ffn_n"],
         override_tensor=tuple(_override(item) for item in settings["override_tensor"]),
+        tensor_preset=settings["tensor_preset"],
         tensor_split=tuple(float(part) for part in settings["tensor_split"].split(",") if part),
         devices=tuple(settings["devices"]),
         projector=beside.projector,
+        projector_offload=settings["mmproj_offload"] and settings["mmproj_device"] != NO_DEVICE,
+        projector_device=settings["mmproj_device"].replace(NO_DEVICE, ""),
+        drafted=beside.drafted,
         draft=beside.draft,
         lora_bytes=beside.lora_bytes,
     )

@@ -37,6 +37,7 @@ class Front(Landlord):
         self.tenure: Tenure | None = None  # whose slots are handed out
         self.idle_since: float | None = None
         self.wish: float | None = None  # keep_alive as last asked for
+        self.outdated = False  # its child was started with what the configuration no longer says
         self._around = around
         self.clock = around.clock
         self._tell = tell
@@ -109,6 +110,17 @@ class Front(Landlord):
         if self.tenure is not None and self.line.idle:
             self.rest()
 
+    def outdate(self, outdated: bool) -> None:
+        """Whether its child is to make room for its successor: at once where nobody needs it, else when it comes to rest (D4)."""
+        self.outdated = outdated
+        if outdated and self.tenure is not None and self.line.idle:
+            self._tell(StopIfIdle("reload"))
+
+    def rearm(self) -> None:
+        """The time that idle children stay is another one."""
+        if self.tenure is not None and self.line.idle:
+            self._arm_rest()
+
     def _leave(self, ticket: int, future: asyncio.Future[Tenure]) -> None:
         """The one who waited was cancelled; it may have been granted or refused in the same turn of the loop."""
         self._futures.pop(ticket, None)
@@ -137,10 +149,15 @@ class Front(Landlord):
     def rest(self) -> None:
         """Nobody runs and nobody waits: the idle time begins."""
         self.idle_since = self.clock.now()
+        self._arm_rest()
+        if self.outdated:
+            self._tell(StopIfIdle("reload"))
+        self._around.changed()
+
+    def _arm_rest(self) -> None:
         due = idle_deadline(self.idle_since, self.keep_alive)
         if due is not None and (self._idle_timer is None or due < self._idle_armed):
             self._arm_idle(due)
-        self._around.changed()
 
     def _arm_idle(self, due: float) -> None:
         if self._idle_timer is not None:
@@ -163,7 +180,7 @@ class Front(Landlord):
 
     def open(self, tenure: Tenure, slots: int) -> None:
         """It serves."""
-        self.tenure, self._failures = tenure, 0
+        self.tenure, self._failures, self.outdated = tenure, 0, False
         watchers, self._watchers = self._watchers, []
         for future in watchers:
             settle(future, tenure)
@@ -180,7 +197,7 @@ class Front(Landlord):
         """There is no child any more; what was wished for its time is forgotten with it."""
         self.line.close()
         self.line.forget_running()
-        self.tenure, self.wish, self.idle_since, self._failures = None, None, None, 0
+        self.tenure, self.wish, self.idle_since, self._failures, self.outdated = None, None, None, 0, False
         self._cancel_timers()
 
     def take_waiting(self) -> list[asyncio.Future[Tenure]]:

@@ -157,6 +157,7 @@ class Instance:
                 await self._on_reshape(Reshape())  # it overtook its own wish in the inbox
             else:
                 await self._step(Event.READY)
+                await self._around.review(self.key)
 
     async def _on_not_started(self, message: NotStarted) -> None:
         self._error = message.error
@@ -324,6 +325,7 @@ class Instance:
         for name in ("check", "drain"):
             self._cancel(name)
         self.front.gone()
+        self.front.task = self._around.task(self.model)
         leavers, self._leavers = self._leavers, []
         doomed, self._doomed = self._doomed, []
         for leaver in leavers:

@@ -1,68 +1,63 @@
 """Model, engine and settings to one LaunchPlan: what the child will be told. Starts nothing and keeps nothing.
 
-Resolves what configuration leaves open (window, slots, threads, embeddings) into the flat mapping that the engine's flag
-table reads; everything else is passed through as configured. Settings are read by index, so that a key which configuration
-does not declare is an error at once and not an option without effect.
+Gathers what a command line is compiled from (files, census, verdict, the build's options) into a Brief; what an engine kind makes
+of it is the kind's own. Settings are read by index, so that a key which configuration does not declare is an error at once and not
+an option without effect.
 """
 
-import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from blazar.application.ports.children import LaunchPlan
 from blazar.application.ports.drivers import Driver, FlagProbe
 from blazar.application.ports.engines import EngineCatalog
 from blazar.application.ports.hardware import HardwareCensus
+from blazar.application.supervise.belongings import Belongings, belongings
 from blazar.application.supervise.charges import NOBODY, Usage
-from blazar.application.supervise.fit_settings import Window, batches_for, slots_for, unified
+from blazar.application.supervise.endpoint import endpoint_for
+from blazar.application.supervise.extra_words import ADDED
+from blazar.application.supervise.fit_settings import slots_for
 from blazar.application.supervise.preparation import Preparation, embeds
-from blazar.application.supervise.prompt_cache import prompt_cache
 from blazar.application.supervise.sizing import Sizing
 from blazar.application.supervise.surroundings import Launch, Sized
-from blazar.application.supervise.verdict_flags import env_for, flags_for
-from blazar.domain import teaching
-from blazar.domain.argv import compile_argv
-from blazar.domain.errors import Malformed
-from blazar.domain.fit.budget import cache_ram_cap
+from blazar.domain.errors import BadModelFile, BadShape, NotFound
+from blazar.domain.fit.shape import ModelShape, heads_of
 from blazar.domain.kinds import EngineKind, Task
-from blazar.domain.records import Engine, Machine, Model
+from blazar.domain.launch import Beside, Brief, Drafts, Places, compile_launch
+from blazar.domain.records import Engine, Model
 from blazar.domain.routing import Rejected, Route, lane_for, rejections
 
 SUPPLIED = frozenset(
     {
-        *("model_path", "alias", "ctx_size", "pooling", "gpu_layers", "kv_unified_per_slot"),
-        *("projector_offload", "projector_device", "draft_gpu_layers", "draft_devices"),
+        *("model_path", "alias", "ctx_size", "pooling", "gpu_layers", "projector", "rope_scaling"),
+        *("spec_type", "draft_model", "draft_n_max"),
     }
 )
-"""Settings that flag tables may name beside the configuration's: only the planner knows them."""
-_NUMBER = re.compile(r"-[\d.]")
+"""Settings that llama.cpp's flag table names beside the configuration's: only its `resolve` knows them."""
+
+SPREADING = frozenset({EngineKind.SGLANG, EngineKind.MISTRALRS})
+"""Kinds that spread a load over cards by themselves: no plan is made for them, and their `resolve` judges shape and machine."""
 
 
-def checked_extra(words: Sequence[str], engine: Engine, known: Collection[str], reserved: Collection[str]) -> None:
-    """Judge the words that a person adds to a command line. Raises `Malformed` naming the flag.
+def nobody_said(_: str) -> Mapping[str, str]:
+    """Where nobody keeps who set what."""
+    return {}
 
-    A build that could not be asked (`known` is empty) is trusted. A negative number is a value (case I4).
-    """
-    for word in words:
-        if not word.startswith("-") or word == "-" or _NUMBER.match(word):
-            continue
-        flag = word.partition("=")[0]
-        # llama-server reads --api_key as --api-key.
-        if flag in reserved or flag.replace("_", "-") in reserved:
-            raise Malformed(teaching.extra_arg_reserved(flag), "extra_args")
-        if word != flag and flag in known:
-            raise Malformed(teaching.extra_arg_joined(word, flag), "extra_args")
-        if known and word not in known:
-            raise Malformed(teaching.extra_arg_unknown(flag, engine.tag), "extra_args")
+
+def nothing_beside(_: Model) -> Beside:
+    """Where nobody keeps what belongs together."""
+    return Beside()
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchPlanner:
     """Plans launches from the catalogs as they are now.
 
-    `settings_for(name)` is the effective flat configuration of one model. `probe` may have to run a binary once: warm it
-    off the loop.
+    `settings_for(name)` is the effective flat configuration of one model, `origins_for(name)` who set it. `probe` may have to run
+    a binary once: warm it off the loop. `beside_for(model)` are the draft and the components that belong to it, `places` the
+    folders of sessions, of lookup caches and of sockets.
     """
 
     engines: EngineCatalog
@@ -71,6 +66,9 @@ class LaunchPlanner:
     hardware: HardwareCensus
     settings_for: Callable[[str], Mapping[str, Any]]
     sizing: Sizing
+    origins_for: Callable[[str], Mapping[str, str]] = nobody_said
+    beside_for: Callable[[Model], Beside] = nothing_beside
+    places: Places = field(default_factory=Places)
 
     def task(self, model: Model) -> Task:
         """What its child will be started for (D38)."""
@@ -96,33 +94,65 @@ class LaunchPlanner:
         """
         engine = self.route(model).engine
         driver = self.drivers[engine.kind]
-        known = self.probe.known_flags(engine)
-        extra = self.settings_for(model.name)["extra_args"]
-        checked_extra(extra, engine, known, driver.reserved)
         prepared = self.sizing.prepare(self.settings_for(model.name), engine.kind)
-        settings = prepared.settings
+        brief, prepared, beside = self._brief(model, engine, prepared)
+        prepared = self._drafting(prepared, driver.drafts(brief), brief.shape)
         sized = self.sized(model, engine, prepared, ctx, usage)
-        shape = _shape(prepared, prepared.window(model.ctx_train, ctx), sized)
-        told = {**settings, **self._resolved(model, prepared), **shape.told}
-        told["batch_size"], told["ubatch_size"] = batches_for(settings, shape.ctx, embeds=told["embeddings"])
-        cache = prompt_cache(settings["cache_ram_mb"], told["cache_ram_mb"], sized)
-        told["cache_ram_mb"] = cache.mib
-        # What a person says himself is not said twice: it would win, and one of the two lines would be wrong.
-        argv = compile_argv(tuple(flag for flag in driver.flags if flag.name not in prepared.extra.ours), told, known)
-        unknown = tuple(teaching.flag_unknown_to_engine(flag, engine.tag) for flag in argv.unknown)
+        brief, notes = _decided(brief, prepared, ctx, sized)
+        if engine.kind in SPREADING:
+            brief = replace(brief, placement=self.sizing.machine(engine, usage))
+        compiled = compile_launch(driver, brief)
+        endpoint = endpoint_for(prepared.settings, key or model.name, driver, self.places.socket)
         plan = LaunchPlan(
             key=key or model.name,
             model=model.name,
             kind=engine.kind,
             tag=engine.tag,
-            words=(*engine.words, *argv.words, *extra),
-            env=tuple(sorted((shape.env | settings["engine_env"]).items())),
-            notes=shape.notes + cache.notes + unknown,
-            ctx=shape.ctx,
-            slots=shape.told["slots"],
+            words=(*engine.words, *compiled.words),
+            # A person's environment wins over the plan's.
+            env=tuple(sorted((dict(compiled.env) | prepared.settings["engine_env"]).items())),
+            notes=(*notes, *beside.notes, *compiled.notes, *endpoint.notes),
+            ctx=brief.ctx,
+            slots=_slots(prepared, sized),
             weights=model.size,
+            decisions=compiled.decisions,
+            socket=endpoint.socket,
+            auth=endpoint.auth,
         )
-        return Launch(plan, model, engine, driver.load_cap_secs, ctx, sized, settings["rpc_servers"])
+        return Launch(plan, model, engine, driver.load_cap_secs, ctx, sized, prepared.settings["rpc_servers"])
+
+    def _brief(self, model: Model, engine: Engine, prepared: Preparation) -> tuple[Brief, Preparation, Belongings]:
+        """Everything that is known before anything is planned, with what is loaded beside the model."""
+        task, beside = self.task(model), Belongings(Places())
+        if engine.kind is EngineKind.LLAMACPP:
+            beside = belongings(model, prepared, self.sizing.files, self.places)
+        if beside.encoder is not None and task is Task.CHAT:
+            prepared = prepared.with_projector(beside.encoder)
+        raw = self.settings_for(model.name)
+        brief = Brief(
+            settings={**prepared.settings, **{key: raw[key] for key in ADDED}},
+            model=model,
+            machine=self.hardware.read(),
+            manifest=self.probe.manifest(engine),
+            tag=engine.tag,
+            origins=self.origins_for(model.name),
+            task=task,
+            vision=bool(beside.projector) and task is Task.CHAT,
+            shape=self.sizing.facts(model) if engine.kind in SPREADING else self.sizing.shape(model, engine),
+            beside=self.beside_for(model)._replace(projector=beside.projector),
+            places=beside.places,
+        )
+        return brief, prepared, beside
+
+    def _drafting(self, prepared: Preparation, drafts: Drafts, shape: ModelShape | None) -> Preparation:
+        """With what guesses tokens: a second model is loaded, and heads are a small model of the same file."""
+        draft = None
+        if drafts.file:
+            with suppress(BadModelFile, BadShape, NotFound):  # the engine says better what is wrong with it
+                draft = self.sizing.files.shape(self.sizing.files.inspect(drafts.file).files)
+        elif drafts.heads and shape is not None:
+            draft = heads_of(shape)
+        return prepared.drafting(drafts.most, draft)
 
     def sized(
         self, model: Model, engine: Engine, prepared: Preparation, ctx: int = 0, usage: Usage = NOBODY
@@ -141,52 +171,28 @@ class LaunchPlanner:
         if asked.cap and verdict.ctx < ctx:
             asked = prepared.with_window(ctx).asked(trained, machine, embeds=embedding)
             verdict = asked.plan(shape, machine)
-        return Sized(verdict, asked.settings, asked.cap, shape, machine)
-
-    def _resolved(self, model: Model, prepared: Preparation) -> dict[str, Any]:
-        """The keys whose value is worked out here and not copied."""
-        settings, machine = prepared.settings, self.hardware.read()
-        # What a person adds himself reaches the child as it is written.
-        own_cache, cache = "--cache-ram" in prepared.extra.ours, settings["cache_ram_mb"]
-        embeds = self.task(model) is Task.EMBED
-        threads = settings["threads"] or machine.cores  # D23, D39
-        return {
-            # Of a shard set the first: the engine finds the others (case G11: never none).
-            "model_path": model.files[0],
-            "alias": model.name,
-            "threads": threads,
-            # ODD: the engine takes every processor for prompts when it is told only --threads, whatever its help says.
-            "threads_batch": settings["threads_batch"] or threads,
-            "embeddings": embeds,
-            # A chat model that is told to embed has no pooling of its own; the engine needs one (D38).
-            "pooling": "mean" if embeds and not model.embeds else "",
-            "cache_ram_mb": cache if own_cache else _capped_cache(cache, machine),
-        }
+        return Sized(verdict, asked.settings, asked.cap, asked.stretched(shape), machine)
 
 
-class _Shape(NamedTuple):
-    """What a child is told of its size and place: settings by the flag table's keys, variables, one request's window."""
-
-    told: dict[str, Any]
-    env: dict[str, str]
-    ctx: int
-    notes: tuple[str, ...]
-
-
-def _shape(prepared: Preparation, window: Window, sized: Sized | None) -> _Shape:
-    """By the verdict; where there is none, or one that found no place, as configured, with what is open at its least."""
-    settings = prepared.settings
-    if sized is None or not sized.verdict.placed:
-        slots = slots_for(settings) or 1
-        told = {"ctx_size": window.ctx_size, "slots": slots, "kv_unified": unified(settings, slots)}
-        notes = window.notes + prepared.notes if sized is None else sized.verdict.notes
-        return _Shape(told, {}, window.ctx, notes)
-    verdict, machine = sized.verdict, sized.machine
-    told, env = flags_for(verdict, settings, machine), env_for(verdict, machine)
-    return _Shape(told, env, verdict.ctx, verdict.notes)
+def _decided(brief: Brief, prepared: Preparation, wish: int, sized: Sized | None) -> tuple[Brief, tuple[str, ...]]:
+    """The brief with its plan, and what has to be said of that. A plan that found no place decides nothing."""
+    window = prepared.window(brief.model.ctx_train, wish)
+    if sized is None:
+        return replace(brief, ctx=window.ctx, ctx_size=window.ctx_size), window.notes + prepared.notes
+    verdict = sized.verdict
+    placed = verdict.placed
+    decided = replace(
+        brief,
+        verdict=verdict,
+        placement=sized.machine,
+        ctx=verdict.ctx if placed else window.ctx,
+        ctx_size=verdict.settings.ctx if placed else window.ctx_size,
+    )
+    return decided, verdict.notes
 
 
-def _capped_cache(configured: int, machine: Machine) -> int:
-    """MiB. Where the machine's memory is unknown (0) there is nothing to cap by."""
-    share = cache_ram_cap(machine.ram_total) // 2**20
-    return min(configured, share) if share else configured
+def _slots(prepared: Preparation, sized: Sized | None) -> int:
+    """Requests at once. Of an engine whose memory nobody counts, what configuration says."""
+    if sized is not None and sized.verdict.placed:
+        return sized.verdict.settings.parallel
+    return slots_for(prepared.settings) or 1

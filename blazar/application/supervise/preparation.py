@@ -1,8 +1,8 @@
 """What a load is asked to be, for the spawn, the dry run and `blazar fit` alike: configuration, extra words, files beside the model.
 
 One way from settings to a verdict, so that what is shown is what is started. Reads headers through the port and places nothing.
-A projector counts where something attaches it; today only `--mmproj` in `extra_args` does. Who asks before anything is configured
-(`blazar fit` of a file, of a repository) may count the one that lies beside the weights, and the verdict says so.
+A projector counts where something attaches it: `--mmproj` in `extra_args`, or a policy that says so. Who asks before anything is
+configured (`blazar fit` of a file, of a repository) may count the one that lies beside the weights, and the verdict says so.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,18 +15,21 @@ from blazar.application.supervise.fit_settings import (
     Extras,
     Window,
     cap_for,
+    extended,
     fit_settings,
     slots_for,
     unified,
     window_for,
 )
 from blazar.domain import teaching
+from blazar.domain.argv import scaled
 from blazar.domain.errors import BadModelFile, BadShape, NotFound
 from blazar.domain.fit.machine import Machine
 from blazar.domain.fit.planner import plan
-from blazar.domain.fit.settings import Draft, Settings
+from blazar.domain.fit.settings import NO_DEVICE, Draft, Settings
 from blazar.domain.fit.shape import ModelShape, Projector
 from blazar.domain.fit.verdict import Verdict
+from blazar.domain.fit.weights import MOE_PRESET
 
 Found = TypeVar("Found")
 
@@ -46,22 +49,31 @@ _FOR_ITSELF: Mapping[str, Any] = {
     "projector": None,
     "projector_device": "",
     "draft": None,
+    "drafted": 0,
 }
 """What a draft does not inherit; window and slots follow the model's as they are decided (common/speculative.cpp)."""
 
 
 class Asked(NamedTuple):
-    """One load as the planner is asked for it. `cap` above 0 leaves the window open, up to it; `window` is what configuration says."""
+    """One load as the planner is asked for it. `cap` above 0 leaves the window open, up to it; `window` is what configuration says.
+
+    `longest` is the window that YaRN stretches the trained one to; 0: it is not stretched.
+    """
 
     settings: Settings
     cap: int
     window: Window
     notes: tuple[str, ...]
+    longest: int = 0
 
     def plan(self, shape: ModelShape, machine: Machine, *, advise: bool = True) -> Verdict:
         """The planner's answer, with what has to be known beside it; its levers only where they are wanted."""
-        verdict = plan(shape, machine, self.settings, self.cap, advise=advise)
+        verdict = plan(self.stretched(shape), machine, self.settings, self.cap, advise=advise)
         return replace(verdict, notes=verdict.notes + self.notes)
+
+    def stretched(self, shape: ModelShape) -> ModelShape:
+        """The model with the window that it is used up to."""
+        return replace(shape, trained_ctx=self.longest) if self.longest else shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +105,18 @@ class Preparation:
             settings, cap = replace(settings, ctx=window.ctx_size, parallel=settings.parallel or 1), 0
         if extras.draft:
             settings = replace(settings, draft=self._draft(extras.draft.shape, settings))
-        return Asked(replace(settings, ctx=0) if cap else settings, cap, window, tuple(notes))
+        longest = extended(self.settings, trained)
+        stretched = longest if longest > trained else 0
+        return Asked(replace(settings, ctx=0) if cap else settings, cap, window, tuple(notes), stretched)
+
+    def drafting(self, drafted: int, draft: ModelShape | None = None) -> "Preparation":
+        """The same with so many tokens guessed at once, by that model; one that extra words name stays."""
+        own = self.extras.draft or (Draft(draft, Settings()) if draft else None)
+        return replace(self, extras=self.extras._replace(drafted=drafted, draft=own))
+
+    def with_projector(self, projector: Projector) -> "Preparation":
+        """The same with a projector that a policy attaches; one that extra words name stays."""
+        return self if self.extras.projector else replace(self, extras=self.extras._replace(projector=projector))
 
     def with_window(self, ctx: int) -> "Preparation":
         """The same with a window that somebody chose."""
@@ -128,7 +151,24 @@ class Preparation:
         return tuple(notes)
 
     def _draft(self, shape: ModelShape, main: Settings) -> Draft:
-        return Draft(shape, replace(main, **{**_FOR_ITSELF, **self.extra.draft}))
+        said = {**_FOR_ITSELF, **_draft_keys(self.settings), **self.extra.draft}
+        if said["devices"] == (NO_DEVICE,):
+            said |= {"devices": (), "gpu_layers": 0}
+        return Draft(shape, replace(main, **said))
+
+
+def _draft_keys(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What configuration says of a draft, whoever named it."""
+    patterns = (item.partition("=") for item in settings["spec_draft_override_tensor"])
+    return {
+        "devices": tuple(name for name in settings["spec_draft_device"].split(",") if name),
+        "gpu_layers": settings["spec_draft_ngl"],
+        "cache_type_k": settings["spec_draft_type_k"],
+        "cache_type_v": settings["spec_draft_type_v"],
+        "cpu_moe_n": settings["spec_draft_n_cpu_moe"],
+        "tensor_preset": MOE_PRESET if settings["spec_draft_cpu_moe"] else "",
+        "override_tensor": tuple((pattern, buffer) for pattern, _, buffer in patterns),
+    }
 
 
 def prepare(settings: Mapping[str, Any], files: WeightFiles, words: Sequence[str]) -> Preparation:
@@ -139,10 +179,14 @@ def prepare(settings: Mapping[str, Any], files: WeightFiles, words: Sequence[str
     """
     extra = read_extra(words, settings)
     notes = [teaching.extra_args_planned(extra.flags)] if extra.flags else []
+    adapters = tuple(scaled(item)[0] for item in settings["loras"])
     extras = Extras(
         projector=next(iter(_read(extra, "projector", files.projector_in, notes)), None),
         draft=next((Draft(shape, Settings()) for shape in _read(extra, "draft", _draft_in(files), notes)), None),
-        lora_bytes=tuple(_read(extra, "adapters", files.adapter_bytes, notes)),
+        lora_bytes=(
+            *_counted(adapters, "loras", files.adapter_bytes, notes),
+            *_read(extra, "adapters", files.adapter_bytes, notes),
+        ),
     )
     return Preparation({**settings, **extra.keys}, extra, extras, tuple(notes))
 
@@ -152,14 +196,20 @@ def _draft_in(files: WeightFiles) -> Callable[[str], ModelShape]:
 
 
 def _read(extra: Extra, what: str, read: Callable[[str], Found], notes: list[str]) -> list[Found]:
-    """What these files hold; of one that cannot be read, a note."""
+    """What the files of extra words hold."""
     named = extra.files.get(what, ())
+    paths = [named] if isinstance(named, str) else named
+    return _counted(paths, extra.written.get(what, ""), read, notes)
+
+
+def _counted(paths: Sequence[str], said_by: str, read: Callable[[str], Found], notes: list[str]) -> list[Found]:
+    """What these files hold; of one that cannot be read, a note."""
     found = []
-    for path in [named] if isinstance(named, str) else named:
+    for path in paths:
         try:
             found.append(read(path))
         except (BadModelFile, BadShape, NotFound) as why:
-            notes.append(teaching.extra_file_uncounted(extra.written[what], path, str(why)))
+            notes.append(teaching.extra_file_uncounted(said_by, path, str(why)))
     return found
 
 

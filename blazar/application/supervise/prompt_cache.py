@@ -5,10 +5,10 @@ The engine fills that cache while it serves, long after admission: no plan count
 
 from typing import NamedTuple
 
-from blazar.application.supervise.surroundings import Sized
 from blazar.domain import teaching
+from blazar.domain.fit.machine import Machine
 from blazar.domain.fit.shares import HOST
-from blazar.domain.fit.verdict import Outcome
+from blazar.domain.fit.verdict import Outcome, Verdict
 
 MIB = 2**20
 OPEN = 8192
@@ -22,9 +22,12 @@ class PromptCache(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def prompt_cache(configured: int, capped: int, sized: Sized | None) -> PromptCache:
-    """`configured` is the key's value, `capped` the same within its share of the machine, both MiB."""
-    left = spare(sized)
+def prompt_cache(configured: int, capped: int, verdict: Verdict | None, machine: Machine | None) -> PromptCache:
+    """`configured` is the key's value, `capped` the same within its share of the machine, both MiB.
+
+    `verdict` is the plan of the load and `machine` what it was made on; without them nobody knows what is left.
+    """
+    left = spare(verdict, machine)
     if left is None or capped <= left:
         return PromptCache(capped)
     return (
@@ -32,7 +35,7 @@ def prompt_cache(configured: int, capped: int, sized: Sized | None) -> PromptCac
     )
 
 
-def spare(sized: Sized | None) -> int | None:
+def spare(verdict: Verdict | None, machine: Machine | None) -> int | None:
     """MiB of main memory that a plan leaves free beyond its margin; None where nobody knows.
 
     A load that is too large, or comes too early, may be tried all the same (`spawn_mem_guard` off): prompts must not make it
@@ -40,14 +43,14 @@ def spare(sized: Sized | None) -> int | None:
 
     Mapped weights that the kernel may drop are no room here: prompts would drive them out.
     """
-    if sized is None or sized.verdict.outcome is Outcome.REFUSED:
+    if verdict is None or machine is None or verdict.outcome is Outcome.REFUSED:
         return None
-    shares = sized.verdict.shares
-    shared = {device.name for device in sized.machine.devices if device.shared}
+    shares = verdict.shares
+    shared = {device.name for device in machine.devices if device.shared}
     host = next((share for share in shares if share.device == HOST), None)
-    now = sized.machine.ram_available
+    now = machine.ram_available
     if host is None or not host.free or not now:
         return None
     taken = sum(share.used for share in shares if share.device in shared)
-    taken += 0 if sized.verdict.evict else max(0, host.free - now)
+    taken += 0 if verdict.evict else max(0, host.free - now)
     return max(0, host.headroom - host.mapped - taken) // MIB

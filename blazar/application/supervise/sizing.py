@@ -43,9 +43,12 @@ class Sizing:
         return plan(sized.shape, sized.machine.without(keys), sized.asked, sized.cap).fits
 
     def shape(self, model: Model, engine: Engine) -> ModelShape | None:
-        """The model as its memory sees it; None where nobody can tell."""
-        if model.weights is not Weights.GGUF or engine.kind is not EngineKind.LLAMACPP:
-            return None
+        """The model as its memory sees it, where this planner counts it: for llama.cpp. None where nobody can tell."""
+        ours = model.weights is Weights.GGUF and engine.kind is EngineKind.LLAMACPP
+        return self.facts(model) if ours else None
+
+    def facts(self, model: Model) -> ModelShape | None:
+        """The same for whichever engine: kinds that place a load themselves compile their line with it."""
         try:
             return self.files.shape(model.files)
         except (BadModelFile, BadShape, NotFound):

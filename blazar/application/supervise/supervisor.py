@@ -25,6 +25,7 @@ from blazar.application.supervise.launch_plan import LaunchPlanner
 from blazar.application.supervise.lease import ChildLease
 from blazar.application.supervise.leasing import Ask, Leasing
 from blazar.application.supervise.messages import Evict, StopIfIdle
+from blazar.application.supervise.review import outdated, plan_once
 from blazar.application.supervise.surroundings import Launch, Limits, Surroundings
 from blazar.application.supervise.viewing import occupant_of, tenant_of, view_of
 from blazar.application.supervise.views import InstanceView, Supervising
@@ -32,7 +33,7 @@ from blazar.domain import teaching
 from blazar.domain.errors import Busy, Forbidden, Malformed, ModelNotFound, NotFound
 from blazar.domain.instance.eviction import Occupant
 from blazar.domain.instance.machine import GONE
-from blazar.domain.kinds import Task
+from blazar.domain.kinds import EngineKind, Task
 from blazar.domain.names import near, parse_ref, resolve
 from blazar.domain.records import Model
 
@@ -62,6 +63,7 @@ class Supervisor(Leasing, Supervising):
     _fast: dict[str, Front] = field(default_factory=dict, init=False)
     _revision: int = field(default=-1, init=False)
     _timer: Timer | None = field(default=None, init=False)
+    _active: dict[EngineKind, str] = field(default_factory=dict, init=False)
     _closing: bool = field(default=False, init=False)
     _capacity: Capacity = field(init=False)
     _around: Surroundings = field(init=False)
@@ -86,11 +88,14 @@ class Supervisor(Leasing, Supervising):
             claim=self._capacity.claim,
             admit=admission,
             changed=self._changed,
+            review=self._review,
+            task=self.planner.task,
         )
 
     async def start(self) -> None:
         """Begin to watch the catalog. Loads nothing."""
         self._revision = self.catalog.revision()
+        self._active = self._active_builds()
         self._timer = self.clock.call_later(CATALOG_CHECK_SECS, self._on_second)
 
     async def aclose(self, drain: float | None = None) -> None:
@@ -152,6 +157,17 @@ class Supervisor(Leasing, Supervising):
     def reset(self) -> list[str]:
         return sorted(one.key for one in self._instances.values() if one.reset())
 
+    async def reconfigure(self, limits: Limits) -> None:
+        """The configuration has changed: its numbers hold from now on, and children that it means otherwise go when idle."""
+        self.limits = self._around.limits = limits
+        self._capacity.cap = limits.max_loaded_models
+        self._capacity.changed()
+        for instance in self._instances.values():
+            instance.front.rearm()
+            if instance.tenure is None:
+                instance.front.task = self.planner.task(instance.model)
+        await asyncio.gather(*(self._review(key) for key in list(self._instances)))
+
     # Names
 
     def _meant(self, spellings: Collection[str]) -> set[str]:
@@ -198,6 +214,7 @@ class Supervisor(Leasing, Supervising):
             return
         self._revision = revision
         self._fast.clear()
+        self._look_at_engines()
         for instance in list(self._instances.values()):
             row = self.catalog.find_model(instance.key)
             if row == instance.model:
@@ -206,6 +223,17 @@ class Supervisor(Leasing, Supervising):
                 instance.dismiss("removed" if row is None else "replaced")
             if row is not None:
                 instance.model, instance.front.task = row, self.planner.task(row)
+
+    def _look_at_engines(self) -> None:
+        """Children keep the build that they were started with; what the next ones get is news."""
+        before, self._active = self._active, self._active_builds()
+        for kind in sorted(before.keys() | self._active.keys()):
+            if before.get(kind) != self._active.get(kind):
+                was, now = before.get(kind, ""), self._active.get(kind, "")
+                self.events.emit("engine_changed", lane=str(kind), engine=now, was=was)
+
+    def _active_builds(self) -> dict[EngineKind, str]:
+        return {engine.kind: engine.tag for engine in self.planner.engines.list_engines() if engine.active}
 
     # What instances ask of us
 
@@ -229,7 +257,23 @@ class Supervisor(Leasing, Supervising):
         """In a thread: reads files, asks the drivers, and runs a build that was never asked for its flags."""
         if (path := self.files.missing(model.files)) is not None:
             raise NotFound(teaching.model_file_gone(key, path))
-        return self.planner.plan(model, key, ctx)
+        return plan_once(self.planner, model, key, ctx)
+
+    async def _review(self, key: str) -> None:
+        """Whether its child still is what the configuration means. One that loads is looked at when it is ready."""
+        instance = self._instances.get(key)
+        tenure = instance.tenure if instance is not None else None
+        while instance is not None and tenure is not None and tenure.launch is not None and tenure.ready_at is not None:
+            settings = self.planner.settings_for(instance.model.name)
+            if settings == tenure.launch.settings:
+                stale = False
+            else:
+                stale = await self.blocking(partial(outdated, self.planner, tenure.launch, settings))
+            if instance.tenure is not tenure:
+                return
+            if settings == self.planner.settings_for(instance.model.name):  # not changed again meanwhile
+                instance.front.outdate(stale)
+                return
 
     def tenants(self, key: str = "") -> tuple[Tenant, ...]:
         """Who, beside `key`, has memory or was promised some."""
@@ -241,7 +285,8 @@ class Supervisor(Leasing, Supervising):
     def _look(self, launch: Launch, tenants: tuple[Tenant, ...]) -> Look:
         """In a thread, like planning: `launch` again, as the machine is now."""
         self.planner.sizing.forget(lists=bool(tenants))
-        fresh = self.planner.plan(launch.model, launch.plan.key, launch.wish, self.planner.sizing.usage(tenants))
+        usage = self.planner.sizing.usage(tenants)
+        fresh = plan_once(self.planner, launch.model, launch.plan.key, launch.wish, usage)
         return judge(fresh, tenants, self.planner.sizing, guard=self.limits.spawn_mem_guard)
 
     async def _off_the_loop(self, work: Callable[[], Any]) -> Any:

@@ -1,8 +1,9 @@
 """What every instance needs of the world, and the numbers that configuration sets. Decides nothing."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from blazar.application.ports.children import Children, LaunchPlan
 from blazar.application.ports.clock import Clock
@@ -12,6 +13,7 @@ from blazar.domain.fit.settings import Settings
 from blazar.domain.fit.shape import ModelShape
 from blazar.domain.fit.verdict import Verdict
 from blazar.domain.instance.idle import FOREVER, LONGEST_STAY
+from blazar.domain.kinds import Task
 from blazar.domain.records import Engine, Model
 
 
@@ -52,6 +54,7 @@ class Launch(NamedTuple):
     wish: int = 0  # the window that requests asked for
     sized: Sized | None = None  # None: nobody can count what these weights take
     workers: str = ""  # RPC servers that the child is told of
+    settings: Mapping[str, Any] = MappingProxyType({})  # the configuration that it was planned with
 
     @property
     def verdict(self) -> Verdict | None:
@@ -59,13 +62,15 @@ class Launch(NamedTuple):
         return None if self.sized is None else self.sized.verdict
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Surroundings:
-    """Ports, and the supervisor's three services to its instances.
+    """Ports, the limits as they are now, and the supervisor's services to its instances.
 
     `prepare(key, ctx)` plans a launch, `claim(key)` returns once there is room for one more child, `admit(launch)` once there
     is memory, with the launch as it is planned then. Each raises a Refusal, and each may take a while: whoever awaits it must
-    expect to be called off meanwhile. `changed()` tells the supervisor that a child became ready or idle, or went away.
+    expect to be called off meanwhile. `changed()` tells the supervisor that a child became ready or idle, or went away,
+    `review(key)` that it is ready and may have been planned with a configuration that has changed since. `task(model)` is what
+    its next child will be started for.
     """
 
     clock: Clock
@@ -77,3 +82,5 @@ class Surroundings:
     claim: Callable[[str], Awaitable[None]]
     admit: Callable[[Launch], Awaitable[Launch]]
     changed: Callable[[], None]
+    review: Callable[[str], Awaitable[None]]
+    task: Callable[[Model], Task]

@@ -95,6 +95,7 @@ class Tenure:
         self.wish = 0  # the window asked for; grows until the plan stands
         self.started_at = around.clock.now()
         self.ready_at: float | None = None
+        self.most = 0  # bytes of main memory that it has been seen to hold while it served
         self.cause = ""  # why we want it gone
         self.signalled = False
         self.last_lines: tuple[str, ...] = ()
@@ -163,6 +164,8 @@ class Tenure:
     def mark_ready(self) -> None:
         """It serves."""
         self.ready_at = self._around.clock.now()
+        if self.child is not None:
+            self.most = self.child.memory().needed().resident
 
     def climb(self) -> None:
         """Begin to stop it; safe to call again once there is a process."""

@@ -31,7 +31,7 @@ def flags_for(verdict: Verdict, settings: Mapping[str, Any], machine: Machine) -
         told[key] = settings[key] or ("" if kind == _OWN_TYPE else kind)
     if not machine.pool:
         return told
-    told |= {"gpu_layers": verdict.gpu_layers, **_beside(chosen)}
+    told |= {"gpu_layers": verdict.gpu_layers, **_beside(chosen, settings)}
     # Who splits by rows or names a main GPU has placed the model himself; a share or a device list of ours would undo that.
     if settings["split_mode"] in ("", "layer") and settings["main_gpu"] < 0:
         # Without a layer for it too: told no device, a child would set up every card all the same.
@@ -46,25 +46,25 @@ def _split(configured: str, chosen: Settings) -> str:
     return configured if some else ",".join(f"{part:g}" for part in chosen.tensor_split)
 
 
-def _beside(chosen: Settings) -> dict[str, Any]:
+def _beside(chosen: Settings, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Where projector and draft go. The engine would put the one on its first device, and share out the other as it likes."""
     told: dict[str, Any] = {}
     if chosen.projector:
-        told |= {"projector_offload": chosen.projector_offload, "projector_device": chosen.projector_device}
+        told |= {"mmproj_offload": chosen.projector_offload, "mmproj_device": chosen.projector_device}
     if chosen.draft and (own := chosen.draft.settings).gpu_layers == 0:
-        told |= {"draft_gpu_layers": 0, "draft_devices": (NO_DEVICE,)}
+        told |= {"spec_draft_ngl": 0, "spec_draft_device": settings["spec_draft_device"] or NO_DEVICE}
     elif chosen.draft:
-        told["draft_devices"] = own.devices
+        told["spec_draft_device"] = settings["spec_draft_device"] or ",".join(own.devices)
     return told
 
 
 def env_for(verdict: Verdict, machine: Machine) -> dict[str, str]:
     """Variables that keep devices' names and the plan's cards together; empty where no card of CUDA's is planned with.
 
-    A child over several cards is held to them where there is no doubt which these are (`shards.pins`); one card is named by
-    `--device` alone, for among the visible ones it would be numbered anew.
+    A child over several cards is held to them where there is no doubt which these are (`shards.pins`). ODD: in doubt its environment
+    stays untouched (setup document). One card is named by `--device` alone, for among the visible ones it would be numbered anew.
     """
     chosen = [device for device in machine.pool if device.name in verdict.pins]
     if not any(device.kind == "cuda" for device in chosen):
         return {}
-    return dict([CUDA_ORDER]) | dict(pins(machine, chosen) if len(chosen) > 1 else ())
+    return dict(pins(machine, chosen) if len(chosen) > 1 else [CUDA_ORDER])

@@ -1,10 +1,11 @@
 """How an instance looks from outside. Advice only: true when it was read, and never a reason to start or stop anything by itself."""
 
-from blazar.application.ports.children import HOST, Measured
+from blazar.application.ports.children import HOST, LaunchPlan, Measured
 from blazar.application.supervise.charges import Tenant
 from blazar.application.supervise.instance import Instance
 from blazar.application.supervise.surroundings import Launch
 from blazar.application.supervise.views import InstanceView
+from blazar.domain import teaching
 from blazar.domain.instance.eviction import Occupant
 from blazar.domain.instance.machine import State
 
@@ -34,13 +35,18 @@ def view_of(instance: Instance) -> InstanceView:
         expires_at=expires_at(instance),
         load_seconds=tenure.load_seconds if tenure else 0.0,
         argv=tuple(child.argv) if child else plan.words if plan else (),
-        notes=plan.notes if plan else (),
+        notes=_notes(instance, plan),
         last_error=instance.last_error,
         planned=launch.verdict.exact_bytes if launch and launch.verdict else 0,
         measured=needed.total,
         allocated=sum(buffer.bytes for buffer in needed.buffers),
         devices=memory.devices,
     )
+
+
+def _notes(instance: Instance, plan: LaunchPlan | None) -> tuple[str, ...]:
+    notes = plan.notes if plan else ()
+    return (*notes, teaching.child_outdated()) if instance.front.outdated else notes
 
 
 def _host_weights(launch: Launch | None) -> int:
@@ -67,6 +73,11 @@ def occupant_of(instance: Instance, *, pinned: bool) -> Occupant | None:
     return Occupant(instance.key, idle, pinned, leaving=instance.state in (State.DRAINING, State.STOPPING))
 
 
+def _may_sleep(plan: LaunchPlan) -> bool:
+    """Whether it was told to let its memory go while nobody asks; of accelerators its own log keeps the claim."""
+    return any(decision.key == "idle_sleep_secs" and decision.words for decision in plan.decisions)
+
+
 def tenant_of(instance: Instance, *, pinned: bool) -> Tenant | None:
     """What memory it has or was promised; None while it is neither."""
     tenure, front = instance.tenure, instance.front
@@ -78,14 +89,19 @@ def tenant_of(instance: Instance, *, pinned: bool) -> Tenant | None:
         # What nobody can count is taken to need its files' size.
         shares = verdict.shares if verdict is not None else ()
         promised = tuple((share.device, share.used) for share in shares) or ((HOST, tenure.launch.plan.weights),)
+    # Pages that nobody reads again are there for a newcomer, and are no part of what this one would give back.
+    measured = child.memory().needed(_host_weights(tenure.launch)) if child is not None else Measured()
+    if tenure.ready_at is not None:
+        tenure.most = max(tenure.most, measured.resident)
     return Tenant(
         key=instance.key,
         pid=child.pid if child is not None else 0,
         idle_since=front.idle_since if instance.state is State.SERVING and front.line.idle else None,
         pinned=pinned,
         leaving=instance.state in (State.DRAINING, State.STOPPING),
-        # Pages that nobody reads again are there for a newcomer, and are no part of what this one would give back.
-        measured=child.memory().needed(_host_weights(tenure.launch)) if child is not None else Measured(),
+        measured=measured,
         promised=promised,
+        again=((HOST, tenure.most),) if _may_sleep(tenure.launch.plan) else (),
         tenure=tenure,
+        launch=tenure.launch,
     )

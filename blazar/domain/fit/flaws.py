@@ -89,6 +89,7 @@ _RULES: tuple[tuple[str, _Holds, str], ...] = (
     ("projector", _projector, "projector"),
     ("projector_device", _text, "text"),
     ("draft", _draft, "draft"),
+    ("drafted", _count, "count"),
 )
 """What each setting must be; the last is a row of teaching's table."""
 

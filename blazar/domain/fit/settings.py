@@ -41,7 +41,7 @@ class Settings:
     configuration's keys of those names. `mmap`: weights that stay with the host are mapped from their file, which the kernel may
     drop and read again; `repack`: the CPU backend keeps some of them in an order of its own, which it cannot. `lora_bytes` are the
     adapters' files. `draft` is a second, smaller model that
-    speculates for this one, with its own settings.
+    speculates for this one, with its own settings; `drafted` is how many tokens are guessed at once, whoever guesses.
     """
 
     ctx: int = 0
@@ -69,6 +69,7 @@ class Settings:
     projector_offload: bool = True
     projector_device: str = ""
     draft: "Draft | None" = None
+    drafted: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """A model as its memory sees it: blocks, caches, recurrent state, tensors. Facts in; no byte is counted here."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -114,3 +114,21 @@ class ModelShape:
     recurrent: tuple[RecurrentLayer, ...] = ()
     tensors: tuple[Tensor, ...] = ()
     keys: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def heads_of(shape: ModelShape) -> ModelShape:
+    """The predicting blocks of a file as the small model that they are while they guess ahead for it (`draft-mtp`).
+
+    They have a cache of their own beside the trunk's, as long as its window; embedding and output are the trunk's.
+    """
+    heads = shape.blocks[len(shape.blocks) - shape.nextn :]
+    prefixes = tuple(f"blk.{block.number}." for block in heads)
+    layers = tuple(
+        CacheLayer(block.number, block.kv_heads * block.k_head, block.kv_heads * block.v_head) for block in heads
+    )
+    return replace(
+        shape,
+        caches=(CacheShape("kv", "context", layers),),
+        recurrent=(),
+        tensors=tuple(row for row in shape.tensors if row.name.startswith(prefixes)),
+    )

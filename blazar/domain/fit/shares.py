@@ -26,7 +26,7 @@ common/common.h, `n_max`)."""
 
 def outputs(shape: ModelShape, settings: Settings) -> int:
     """Tokens of a micro-batch for which llama-server reserves logits; 0: all, as an embedding model needs."""
-    return served_outputs(settings, DRAFTED if settings.draft else 0) if shape.causal else 0
+    return served_outputs(settings, settings.drafted or (DRAFTED if settings.draft else 0)) if shape.causal else 0
 
 
 class Layout(NamedTuple):

@@ -145,7 +145,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     digests = {name: digest for digest, name in listed}
     builds = ArchiveBuilds(tmp_path_factory.mktemp("engine"), SystemProcesses())
     _, path = builds.unpack(str(archive), None, digests[archive.name])
-    flags = frozenset(HelpProbe(LLAMACPP.scrubbed).known_flags(an_engine(server_path=path)))
+    flags = frozenset(HelpProbe(LLAMACPP.scrubbed).manifest(an_engine(server_path=path)))
     with ExitStack() as stack:
         workers = tuple(stack.enter_context(worker(Path(path).with_name("ggml-rpc-server"))) for _ in range(WORKERS))
         yield Engine(path, flags, workers)

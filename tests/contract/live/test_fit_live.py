@@ -72,7 +72,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Server:
     digests = {name: digest for digest, name in listed}
     builds = ArchiveBuilds(tmp_path_factory.mktemp("engine"), SystemProcesses())
     _, path = builds.unpack(str(archive), None, digests[archive.name])
-    return Server(path, frozenset(HelpProbe(LLAMACPP.scrubbed).known_flags(an_engine(server_path=path))))
+    return Server(path, frozenset(HelpProbe(LLAMACPP.scrubbed).manifest(an_engine(server_path=path))))
 
 
 @pytest.fixture(scope="session")

@@ -85,7 +85,7 @@ def test_a_model_is_planned_for_a_worker_and_computed_there(build: Engine, addre
 
 def test_every_word_that_is_read_is_one_of_the_engine_s(build: Engine) -> None:
     """In every spelling, but for those that older builds know."""
-    known = HelpProbe().known_flags(build)
+    known = HelpProbe().manifest(build)
     spellings = {one for word in WORDS for one in word.spellings.split()}
     assert spellings - OLDER <= set(known)
     assert not OLDER & set(known)

@@ -10,11 +10,12 @@ import pytest
 
 from blazar.adapters.engines.children import SubprocessChildren
 from blazar.adapters.engines.llamacpp.spec import LLAMACPP
-from blazar.adapters.engines.pool import ChildPool
 from blazar.adapters.hardware.processes import SystemProcesses
 from blazar.application.ports.children import Child, Children, LaunchPlan
+from blazar.composition.daemon import connect
 from blazar.domain.errors import SpawnFailed
 from blazar.domain.kinds import EngineKind
+from blazar.domain.socket_paths import socket_path
 from tests.fakes.children import FakeChildren, Script
 from tests.support.engine import LoopClock, RealEntropy, stub_model, stub_server
 
@@ -26,14 +27,14 @@ class Case(NamedTuple):
     plan: Callable[[str], LaunchPlan]
 
 
-def with_processes(folder: Path) -> Case:
+def with_processes(folder: Path, socket: bool = False) -> Case:
     run_dir = folder / "run"
     run_dir.mkdir()
     children = SubprocessChildren(
         run_dir,
         LoopClock(),
         RealEntropy(),
-        lambda port, key, model: ChildPool("127.0.0.1", port, key, model),
+        connect,
         {EngineKind.LLAMACPP: LLAMACPP},
         processes=SystemProcesses(),
     )
@@ -43,9 +44,15 @@ def with_processes(folder: Path) -> Case:
     def plan(manners: str) -> LaunchPlan:
         model = stub_model(folder / f"{manners}.gguf", **switches.get(manners, {}))
         words = ("/nothing/here" if manners == "missing" else str(program), "--model", str(model), "--alias", "m")
-        return LaunchPlan("m", "m", EngineKind.LLAMACPP, "b1", words)
+        at = socket_path(str(run_dir), "m") if socket else ""
+        return LaunchPlan("m", "m", EngineKind.LLAMACPP, "b1", words, socket=at, auth=not socket)
 
     return Case(children, plan)
+
+
+def with_sockets(folder: Path) -> Case:
+    """The same processes behind socket files, without keys."""
+    return with_processes(folder, socket=True)
 
 
 def on_paper(_: Path) -> Case:
@@ -64,7 +71,7 @@ def on_paper(_: Path) -> Case:
     return Case(children, plan)
 
 
-@pytest.fixture(params=[on_paper, with_processes], ids=["paper", "process"])
+@pytest.fixture(params=[on_paper, with_processes, with_sockets], ids=["paper", "process", "socket"])
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Case]:
     return lambda: request.param(tmp_path)
 
@@ -95,7 +102,8 @@ def test_a_life_from_spawn_to_burial(make: Callable[[], Case]) -> None:
         child = await case.children.spawn(case.plan("good"))
         await ready(child)
         assert child.pid > 0
-        assert child.port > 0
+        socket = child.argv[-1].endswith(".sock")
+        assert (child.port == 0) if socket else (child.port > 0)
         assert child.argv
         assert child.memory().total > 0
         assert await buried(child) == 0

@@ -5,11 +5,18 @@ import logging
 import pytest
 
 from blazar.adapters.telemetry.events import LogEvents
+from blazar.adapters.telemetry.feed import Feed
 from blazar.application.ports.telemetry import Events
+from tests.fakes.clock import FakeClock
 from tests.fakes.telemetry import MemoryEvents
 
 
-@pytest.fixture(params=[LogEvents, MemoryEvents])
+def fed() -> Feed:
+    """One that nobody listens to."""
+    return Feed(LogEvents(), FakeClock())
+
+
+@pytest.fixture(params=[LogEvents, MemoryEvents, fed])
 def events(request: pytest.FixtureRequest) -> Events:
     made: Events = request.param()
     return made

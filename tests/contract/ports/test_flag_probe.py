@@ -39,13 +39,13 @@ def case(request: pytest.FixtureRequest, tmp_path: Path) -> Case:
 
 def test_a_build_names_its_flags(case: Case) -> None:
     """As they are written on a command line; asking again gives the same."""
-    flags = case.probe.known_flags(case.good)
+    flags = case.probe.manifest(case.good)
     assert {"--model", "--alias"} <= set(flags)
     assert all(flag.startswith("-") for flag in flags)
-    assert set(case.probe.known_flags(case.good)) == set(flags)
+    assert set(case.probe.manifest(case.good)) == set(flags)
 
 
 def test_a_build_that_cannot_be_asked_knows_nothing(case: Case) -> None:
     """Empty, not an error: then nothing is filtered."""
     probe, engine = case.mute
-    assert not probe.known_flags(engine)
+    assert not probe.manifest(engine)

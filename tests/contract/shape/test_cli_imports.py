@@ -29,6 +29,7 @@ HEAVY = {
     "sqlalchemy",
     "sqlite3",
     "sqlmodel",
+    "tomlkit",
     "uvloop",
     "xllamacpp",
 }
@@ -47,6 +48,18 @@ THIN = [
     "login",
     "version",
 ]
+READING = [
+    "config get port",
+    "config list",
+    "config list --quiet",
+    "config defaults",
+    "config validate",
+    "config schema",
+]
+CHANGING = ["config set port 1", "config unset port", "migrate"]
+SERVERS = {"quart", "hypercorn", "httpx", "sqlmodel", "sqlalchemy", "dependency_injector", "psutil", "gguf", "uvloop"}
+"""What no question about configuration has to do with."""
+
 LOCAL = ["config path", "completion bash", "logs", "--help", "ps --help", "nope"]
 
 
@@ -97,3 +110,26 @@ def test_the_parser_imports_argparse_only() -> None:
 def test_local_verbs_speak_no_http(tmp_path: Path) -> None:
     """Completing a word at the prompt must not load a client."""
     assert "http.client" not in imported_by(["completion", "bash"], tmp_path)
+
+
+@pytest.mark.parametrize("line", READING)
+def test_reading_the_configuration_costs_its_declaration_only(line: str, tmp_path: Path) -> None:
+    """Neither web framework nor database, and not the library that only edits need."""
+    loaded = roots(imported_by(line.split(), tmp_path))
+    assert "pydantic" in loaded
+    assert not loaded & {*SERVERS, "tomlkit"}
+
+
+@pytest.mark.parametrize("line", CHANGING)
+def test_changing_the_configuration_costs_its_editor_besides(line: str, tmp_path: Path) -> None:
+    """tomlkit, and no more."""
+    loaded = roots(imported_by(line.split(), tmp_path))
+    assert "tomlkit" in loaded
+    assert not loaded & SERVERS
+
+
+def test_an_editor_is_started_without_reading_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`config edit` needs the declaration when there is a text to judge."""
+    monkeypatch.setenv("VISUAL", f"'{sys.executable}' -c pass")
+    modules = imported_by(["config", "edit"], tmp_path)
+    assert not roots(modules) & {*SERVERS, "tomlkit", "pydantic"}

@@ -1,10 +1,13 @@
-"""Every configuration key has its one reader, and no reader asks for a key that nobody declares.
+"""Every configuration key has its readers, and no reader asks for a key that nobody declares.
 
 A key is read by a row of an engine's flag table, or by the modules named here: looked for in their syntax trees, so that a key
-which is declared and forgotten, or read under a name that does not exist, is found.
+which is declared and forgotten, or read under a name that does not exist, is found. Keys whose feature is not built yet stand in
+unread_keys.txt, each with what it waits for; that list only ever becomes shorter.
 """
 
 import ast
+import importlib
+import re
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
@@ -12,46 +15,31 @@ from pathlib import Path
 import pytest
 
 from blazar.adapters.engines.llamacpp.flags import LLAMACPP_FLAGS
-from blazar.domain.argv import FLOOR
-from blazar.application.config.model import Config, Override
+from blazar.application.config.knob import table_in
+from blazar.application.config.model import TABLES, Config, Override
 from blazar.application.config.tables import ApiKey
+from blazar.application.config.tuning import TUNINGS
 from blazar.application.supervise import fit_settings, launch_plan
+from blazar.domain.argv import FLOOR, Flag
+from blazar.domain.kinds import EngineKind
 
 BLAZAR = Path(launch_plan.__file__).parents[2]
 SETTINGS = frozenset(Config().settings_for("any"))
 ROWS = frozenset(flag.key for flag in LLAMACPP_FLAGS) - {FLOOR}
+UNREAD = Path(__file__).with_name("unread_keys.txt")
+STILL_UNREAD = 64
+"""Lines of that file. May only be lowered: whoever builds a feature takes its keys out."""
 
 READERS: dict[str, tuple[str, ...]] = {
-    "host": ("composition/serve.py",),
-    "port": ("composition/serve.py",),
-    "log_level": ("composition/serve.py",),
-    "cors_origins": ("composition/foundation.py",),
     "allowed_hosts": ("composition/foundation.py",),
-    # The doors ask for them; the start warns when there are none and others can reach us.
-    "keys": ("composition/foundation.py", "composition/serve.py"),
     "audit_log": ("composition/foundation.py",),
-    "child_header_timeout_secs": ("composition/daemon.py",),
-    "model_load_timeout_secs": ("composition/daemon.py",),
-    "max_loaded_models": ("composition/daemon.py",),
-    "idle_timeout_secs": ("composition/daemon.py",),
-    "pin": ("composition/daemon.py",),
-    # Settings of a model; which models are pinned; for the doctor, which names no model has.
-    "model_overrides": ("application/config/model.py", "composition/daemon.py", "composition/local.py"),
-    "preload": ("application/config/model.py",),
-    "models_autoload": ("application/config/model.py",),
     "cache_type": ("application/config/model.py",),
-    "default_ctx": ("application/supervise/fit_settings.py",),
-    "ctx": ("application/ops/preview_fit.py", "application/supervise/fit_settings.py"),
-    "deterministic": ("application/supervise/fit_settings.py",),
+    "child_auth": ("application/supervise/endpoint.py",),
+    "child_header_timeout_secs": ("composition/daemon.py",),
+    "child_transport": ("application/supervise/endpoint.py",),
+    "cors_origins": ("composition/foundation.py",),
+    "default_ctx": ("adapters/engines/llamacpp/resolve.py", "application/supervise/fit_settings.py"),
     "engine": ("application/ops/preview_fit.py", "application/supervise/launch_plan.py"),
-    # Judged before they are passed on; read for what they change of a plan, also where an imagined load takes some of them out.
-    "extra_args": (
-        "application/ops/preview_fit.py",
-        "application/supervise/launch_plan.py",
-        "application/supervise/sizing.py",
-    ),
-    # The guard refuses a load, and the dry run says beforehand whether it will.
-    "spawn_mem_guard": ("application/ops/explain.py", "application/ops/fit_rows.py", "composition/daemon.py"),
     # Children get it with their plan; whoever asks a build what it can do must ask in the same environment.
     "engine_env": (
         "application/supervise/launch_plan.py",
@@ -59,19 +47,78 @@ READERS: dict[str, tuple[str, ...]] = {
         "composition/local.py",
         "composition/preview.py",
     ),
+    # Judged before they are passed on; read for what they change of a plan, also where an imagined load takes some of them out.
+    "extra_args": (
+        "adapters/engines/llamacpp/resolve.py",
+        "adapters/engines/llamacpp/speculation.py",
+        "adapters/engines/mistralrs/resolve.py",
+        "adapters/engines/sdcpp/flags.py",
+        "adapters/engines/sglang/resolve.py",
+        "application/ops/preview_fit.py",
+        "application/supervise/sizing.py",
+    ),
+    "host": ("composition/serve.py",),
+    "idle_timeout_secs": ("composition/daemon.py",),
+    # The doors ask for them; the start warns when there are none and others can reach us, a reload when the last one goes.
+    "keys": ("application/ops/reload_config.py", "composition/foundation.py", "composition/serve.py"),
+    "keys.key": ("composition/foundation.py",),
+    "keys.models": ("composition/foundation.py",),
+    "keys.name": ("composition/foundation.py",),
+    # Read when it starts, and again when the configuration was changed.
+    "log_level": ("composition/foundation.py", "composition/serve.py"),
+    "max_loaded_models": ("composition/daemon.py",),
+    "mcp_servers_json": ("adapters/engines/llamacpp/resolve.py",),
+    "mistralrs.chat_template": ("adapters/engines/mistralrs/resolve.py",),
+    "mistralrs_paged_attn": ("adapters/engines/mistralrs/resolve.py",),
+    "mmproj": ("application/supervise/belongings.py",),
+    "mmproj_auto": ("application/supervise/belongings.py",),
+    "mmproj_policy": ("application/supervise/belongings.py",),
+    "model_load_timeout_secs": ("composition/daemon.py",),
+    # Settings of a model and who set them; what differs after a reload; which models are pinned; which names no model has.
+    "model_overrides": ("application/config/model.py", "composition/daemon.py", "composition/local.py"),
+    "models_autoload": ("application/config/model.py",),
+    "pin": ("composition/daemon.py",),
+    "port": ("composition/serve.py",),
+    "preload": ("application/config/model.py",),
+    "reasoning_effort": ("adapters/engines/llamacpp/resolve.py",),
+    "sdcpp_extra_args": ("adapters/engines/sdcpp/flags.py",),
+    "sdcpp_qwen_prefix_cache_type": ("adapters/engines/sdcpp/resolve.py",),
+    "sglang.spec_algorithm": ("adapters/engines/sglang/speculation.py",),
+    # The guard refuses a load, and the dry run says beforehand whether it will.
+    "spawn_mem_guard": ("application/ops/explain.py", "application/ops/fit_rows.py", "composition/daemon.py"),
+    "spec_auto_ngram": ("adapters/engines/llamacpp/speculation.py",),
+    "spec_cache": ("adapters/engines/llamacpp/speculation.py",),
 }
+"""Keys without a row in any flag table."""
+
 ALSO: dict[str, tuple[str, ...]] = {
-    # Our own keep-alive comments follow the engine's switch (case D5).
-    "sse_ping_interval": ("composition/daemon.py",),
-    # A question about an imagined load is put in the configuration's own words.
-    "slots": ("application/ops/preview_fit.py",),
+    "chat_template": ("adapters/engines/mistralrs/resolve.py", "adapters/engines/mlx/resolve.py"),
+    "chat_template_file": ("adapters/engines/mlx/resolve.py",),
+    # Whose word the window is.
+    "ctx": ("adapters/engines/llamacpp/resolve.py", "application/ops/preview_fit.py"),
+    "deterministic": (
+        "adapters/engines/llamacpp/resolve.py",
+        "adapters/engines/llamacpp/speculation.py",
+        "adapters/engines/mistralrs/resolve.py",
+        "adapters/engines/mlx/resolve.py",
+    ),
+    "devices": ("adapters/engines/mistralrs/resolve.py", "adapters/engines/sglang/resolve.py"),
     # Whose devices are listed for an imagined load.
     "rpc_servers": ("application/ops/preview_fit.py",),
+    # A question about an imagined load is put in the configuration's own words.
+    "slots": ("adapters/engines/mlx/resolve.py", "application/ops/preview_fit.py"),
+    "spec": ("adapters/engines/llamacpp/speculation.py",),
+    # Our own keep-alive comments follow the engine's switch (case D5).
+    "sse_ping_interval": ("composition/daemon.py",),
+    "tensor_split": ("adapters/engines/mistralrs/resolve.py", "adapters/engines/sglang/resolve.py"),
 }
 """Rows whose key has a second reader."""
 
-_SKIPPED = {"application/config/render.py", "application/config/page.py"}
-"""They show all keys and act on none."""
+PLANNER = frozenset(
+    f"application/supervise/{name}.py"
+    for name in ("launch_plan", "preparation", "fit_settings", "verdict_flags", "belongings", "endpoint")
+) | {"application/config/model.py"}
+"""What resolves a key before the row says it."""
 
 
 @cache
@@ -79,9 +126,13 @@ def read_in(module: Path) -> frozenset[str]:
     """Keys that the module takes from a configuration: `config.key`, `override.key`, `settings["key"]`, `settings.get("key")`."""
     # The declaration itself reads its own fields.
     holders = {"config", "override"} | ({"self"} if module.name == "model.py" else set())
+    of_a_kind = module.parent.name in set(EngineKind)
     found = set()
     for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
         match node:
+            # An engine kind's rules name keys by constants and in lists, and nothing else in such words.
+            case ast.Constant(value=str(key)) if of_a_kind and ("_" in key or "." in key):
+                found.add(key)
             case ast.Attribute(value=holder, attr=key) if _holder(holder) in holders:
                 found.add(key)
             case ast.Subscript(value=holder, slice=ast.Constant(value=str(key))) if _is_settings(holder):
@@ -103,17 +154,46 @@ def _is_settings(node: ast.expr) -> bool:
 
 
 @cache
+def names() -> frozenset[str]:
+    """Every key: flat, those of tuning tables as `table.key`; a list of tables is one, but for API keys, which are read already."""
+    flat = {*Config.model_fields, *Override.model_fields} - TUNINGS.keys()
+    tuned = {f"{table}.{key}" for table, keys in TUNINGS.items() for key in keys.model_fields}
+    return frozenset(flat | tuned | {f"keys.{field}" for field in ApiKey.model_fields})
+
+
+@cache
 def readers() -> dict[str, tuple[str, ...]]:
-    """Key to the modules that take it."""
-    known = {*Config.model_fields, *Override.model_fields}
+    """Key to the modules that take it. The declaration, but for what it resolves, and what shows or judges keys act on none."""
     found = defaultdict(list)
     for module in sorted(BLAZAR.rglob("*.py")):
         name = module.relative_to(BLAZAR).as_posix()
-        if name in _SKIPPED or not name.startswith(("application/", "composition/")):
+        declares = name.startswith("application/config/") and name != "application/config/model.py"
+        if declares or not name.startswith(("application/", "composition/", "adapters/engines/")):
             continue
-        for key in read_in(module) & known:
+        for key in read_in(module) & names():
             found[key].append(name)
-    return {key: tuple(names) for key, names in found.items()}
+    doors = (BLAZAR / "composition" / "foundation.py").read_text(encoding="utf-8")
+    for field in ApiKey.model_fields:
+        if re.search(rf"\bkey\.{field}\b", doors):
+            found[f"keys.{field}"].append("composition/foundation.py")
+    return {key: tuple(modules) for key, modules in found.items()}
+
+
+@cache
+def rows() -> dict[str, frozenset[str]]:
+    """Keys in the flag tables of every engine kind."""
+    found = {}
+    for kind in EngineKind:
+        tables = vars(importlib.import_module(f"blazar.adapters.engines.{kind}.flags")).values()
+        flags = [flag for table in tables if isinstance(table, tuple) for flag in table if isinstance(flag, Flag)]
+        found[kind.value] = frozenset(flag.key for flag in flags) - {FLOOR}
+    return found
+
+
+def unread() -> dict[str, str]:
+    """Key to the feature that it waits for."""
+    lines = UNREAD.read_text(encoding="utf-8").splitlines()
+    return dict(line.split(maxsplit=1) for line in lines if not line.startswith("#"))
 
 
 def test_no_row_names_a_setting_that_nobody_supplies():
@@ -123,11 +203,26 @@ def test_no_row_names_a_setting_that_nobody_supplies():
     assert launch_plan.SUPPLIED <= ROWS
 
 
-def test_every_key_has_a_reader():
+def test_every_key_has_a_reader_or_waits_for_one():
     """A key without one would be an option without effect, and a named one that is gone is a stale list."""
-    keys = {*Config.model_fields, *Override.model_fields}
-    assert keys == (ROWS - launch_plan.SUPPLIED) | set(READERS)
-    assert not ROWS & set(READERS)
+    in_rows = frozenset().union(*rows().values()) & names()
+    assert names() == in_rows | set(READERS) | set(unread())
+    assert not in_rows & set(READERS)
+    assert not in_rows & set(unread())
+    assert not set(READERS) & set(unread())
+
+
+def test_keys_that_wait_are_read_by_nothing():
+    """Who builds the feature takes the key out of the list, names its reader here, and lowers the number."""
+    assert {key: readers()[key] for key in unread() if key in readers()} == {}
+
+
+def test_the_list_of_keys_that_wait_only_becomes_shorter():
+    """Each line a key and what it waits for, in order."""
+    waiting = unread()
+    assert list(waiting) == sorted(waiting)
+    assert all(len(feature) > 3 for feature in waiting.values())
+    assert len(waiting) == STILL_UNREAD <= 64
 
 
 @pytest.mark.parametrize("key", sorted(READERS))
@@ -137,11 +232,11 @@ def test_a_key_without_a_row_is_read_where_it_is_said_to_be(key):
 
 
 def test_a_key_with_a_row_is_read_by_nothing_else():
-    """But for the planner, which resolves it before the row says it, and the second readers that are named."""
-    planner = ("launch_plan", "preparation", "fit_settings", "verdict_flags")
-    ours = {"application/config/model.py"} | {f"application/supervise/{name}.py" for name in planner}
-    for key in ROWS - launch_plan.SUPPLIED:
-        assert set(readers().get(key, ())) - ours == set(ALSO.get(key, ())), key
+    """But for its kind's own rules, the planner, which resolves it before the row says it, and second readers that are named."""
+    for key in frozenset().union(*rows().values()) & names():
+        owners = {f"adapters/engines/{kind}/" for kind, keys in rows().items() if key in keys}
+        others = {name for name in readers().get(key, ()) if not name.startswith(tuple(owners))}
+        assert others - PLANNER == set(ALSO.get(key, ())), key
 
 
 def test_the_planner_reads_declared_keys_only():
@@ -152,7 +247,7 @@ def test_the_planner_reads_declared_keys_only():
         assert "settings.get(" not in planner.read_text(encoding="utf-8")
 
 
-def test_every_field_of_a_key_is_read():
-    """Name, secret and scope of `[[keys]]` reach the doors."""
-    text = (BLAZAR / "composition" / "foundation.py").read_text(encoding="utf-8")
-    assert all(f"key.{field}" in text for field in ApiKey.model_fields)
+def test_tables_are_read_as_a_whole():
+    """Each list of tables is one key here; its fields belong to whoever reads it."""
+    assert {name for name in TABLES if name != "model_overrides"} <= names()
+    assert all(table_in(Config.model_fields[name].annotation) for name in TABLES)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from blazar.adapters.cli.parser import CONFIG_EXAMPLES, CONFIG_GET_EXAMPLES, build_parser, parse
+from blazar.adapters.cli.config_words import CONFIG_EXAMPLES, CONFIG_GET_EXAMPLES, CONFIG_SET_EXAMPLES
+from blazar.adapters.cli.parser import build_parser, parse
 from blazar.adapters.http.routes import ROUTES
 from blazar.application.config.layers import load_config
 from blazar.application.config.model import Config, Override
@@ -46,16 +47,18 @@ def test_the_examples_of_the_configuration_page_load():
 
 def test_the_examples_of_config_help_work():
     """Every command line parses, the file loads, and both are shown: by `--help` and on the page."""
-    commands = re.findall(r"^ +blazar (config .*?)(?:  |$)", CONFIG_EXAMPLES + CONFIG_GET_EXAMPLES, re.MULTILINE)
-    assert len(commands) == 10
+    texts = CONFIG_EXAMPLES + CONFIG_GET_EXAMPLES + CONFIG_SET_EXAMPLES
+    commands = re.findall(r"^ +blazar (config .*?)(?:  |$)", texts, re.MULTILINE)
+    assert len(commands) == 23
     for command in commands:
         assert parse(command.partition(" >")[0].split()).action.startswith("config-")
     file = CONFIG_EXAMPLES.partition("config.toml:\n")[2]
     config = load_config(file, "config.toml").config
     assert (config.port, config.settings_for("smollm2-135m")["ctx"], len(config.keys)) == (11434, 4096, 1)
     verbs = {name: verb for name, verb, _ in render_docs._verbs(build_parser())}
-    get = {name: verb for name, verb, _ in render_docs._verbs(verbs["config"])}["get"]
-    for verb, examples in ((verbs["config"], CONFIG_EXAMPLES), (get, CONFIG_GET_EXAMPLES)):
+    inner = {name: verb for name, verb, _ in render_docs._verbs(verbs["config"])}
+    shown = {"get": CONFIG_GET_EXAMPLES, "set": CONFIG_SET_EXAMPLES}
+    for verb, examples in ((verbs["config"], CONFIG_EXAMPLES), *((inner[name], text) for name, text in shown.items())):
         assert examples in verb.format_help()
         assert all(line.removeprefix("  ") in page("cli.md") for line in examples.splitlines()[1:])
 

@@ -1,13 +1,16 @@
 """The order of the doors (D7) is a value, and it is this one."""
 
 import ast
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
 
+from blazar.adapters.http.asgi import Receive, Scope, Send
 from blazar.adapters.http.layers import order
 from blazar.adapters.http.layers.authenticate import OPEN_PATHS
-from blazar.adapters.http.layers.order import LAYERS
+from blazar.adapters.http.layers.order import LAYERS, Doorway
+from tests.unit.adapters.http.asgi_calls import KEY, doors, fine, run, scope_of
 
 PACKAGE = Path(order.__file__).parents[1]
 
@@ -42,6 +45,28 @@ def test_no_layer_knows_the_web_framework() -> None:
     ]
     heavy = {"quart", "werkzeug", "pydantic", "hypercorn", "httpx", "sqlmodel"}
     assert {path.name: found for path in early if (found := imports_of(path) & heavy)} == {}
+
+
+def test_the_doors_can_be_exchanged_while_requests_are_under_way() -> None:
+    """A request goes on behind the layers that it came through; the next one meets the new ones."""
+    there = asyncio.Event()
+    done = asyncio.Event()
+
+    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+        there.set()
+        await done.wait()
+        await fine(scope, receive, send)
+
+    async def main() -> None:
+        doorway = Doorway(slow, doors())
+        first = asyncio.create_task(run(doorway, scope_of("GET", "/api/tags")))
+        await there.wait()
+        doorway.exchange(doors(keys=(KEY,)))
+        assert (await run(doorway, scope_of("GET", "/api/tags"))).status == 401
+        done.set()
+        assert (await first).status == 200
+
+    asyncio.run(main())
 
 
 def test_the_doors_open_before_anything_heavy_is_loaded() -> None:

@@ -38,6 +38,8 @@ SURFACE = {
     "POST /api/ps",
     "POST /api/load",
     "POST /api/evict",
+    "GET /api/events",
+    "GET /api/config",
     "GET /api/explain",
     "POST /api/fit",
     "GET /api/engines",

@@ -46,6 +46,8 @@ TABLES: dict[str, tuple[dict[str, str], Callable[[str], str]]] = {
     "field_must": (teaching._MUST, lambda what: teaching.field_must("NAME", what)),
     "fit_bad_setting": (teaching._FIT_SETTINGS, lambda what: teaching.fit_bad_setting("NAME", what)),
     "fit_note": (teaching._FIT_NOTES, teaching.fit_note),
+    "argv_reason": (teaching._ARGV, teaching.argv_reason),
+    "spec_reason": (teaching._SPEC, teaching.spec_reason),
     "body_flaw": (teaching._BODY, lambda what: teaching.body_flaw(what, " (byte 7)")),
     "schema_flaw": (teaching._SCHEMA, teaching.schema_flaw),
     "bad_pattern": (teaching._PATTERN, lambda what: teaching.bad_pattern("NAME", "NAME", what)),

@@ -1,5 +1,8 @@
 """What stands before the first request."""
 
+import asyncio
+import json
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +15,7 @@ from blazar.adapters.telemetry.logs import DaemonLog
 from blazar.application.config.layers import load_config
 from blazar.application.config.log_filter import parse_filter
 from blazar.composition.foundation import Foundation
+from blazar.composition.lifespan import running
 from tests.fakes.telemetry import a_served
 
 TEXT = """
@@ -38,8 +42,8 @@ def log(folders: Folders) -> Iterator[DaemonLog]:
 
 
 def founded(folders: Folders, log: DaemonLog, more: str = "") -> Foundation:
-    config = load_config(TEXT.format(more=more), "config.toml", {}, {}).config
-    return Foundation(config, folders, log, "http://127.0.0.1:1")
+    loaded = load_config(TEXT.format(more=more), "config.toml", {}, {})
+    return Foundation(loaded, folders, log, "http://127.0.0.1:1")
 
 
 def test_the_doors_know_what_the_configuration_says(folders: Folders, log: DaemonLog) -> None:
@@ -53,14 +57,60 @@ def test_the_doors_know_what_the_configuration_says(folders: Folders, log: Daemo
 def test_a_served_request_is_counted_and_logged(folders: Folders, log: DaemonLog, audit: bool) -> None:
     """Counters, the access log, and the audit file only where it is wanted."""
     foundation = founded(folders, log, f"audit_log = {str(audit).lower()}")
-    assert len(foundation.parts()) == int(audit)
-    foundation.meter.on_served(a_served())
-    text = foundation.meter.exposition().decode()
+
+    async def serve() -> str:
+        async with running(foundation.parts()):
+            foundation.meter.on_served(a_served())
+            return foundation.meter.exposition().decode()
+
+    text = asyncio.run(serve())
     assert "blazar_requests_total{" in text
     assert "blazar_log_dropped_total 0" in text
     assert ("blazar_audit_dropped_total 0" in text) is audit
     log.close()
     assert "/v1/chat/completions" in (folders.run / "daemon.log").read_text()
+    assert (folders.log / "audit.jsonl").exists() is audit
+
+
+def test_the_audit_log_can_be_turned_on_and_off(folders: Folders, log: DaemonLog) -> None:
+    """What is served while it is off is in no file; the counter of lost lines stays one."""
+    foundation = founded(folders, log, "audit_log = false")
+    audit = folders.log / "audit.jsonl"
+
+    async def serve() -> None:
+        async with running(foundation.parts()):
+            for on, trace in ((False, "off"), (True, "one"), (True, "two"), (False, "gone"), (True, "three")):
+                await foundation.audit.turn(on=on)
+                foundation.meter.on_served(a_served(trace=trace))
+
+    asyncio.run(serve())
+    assert [json.loads(line)["trace"] for line in audit.read_text().splitlines()] == ["one", "two", "three"]
+    assert foundation.meter.exposition().decode().count("blazar_audit_dropped_total 0") == 1
+
+
+def test_a_reload_reaches_what_stands_here(folders: Folders, log: DaemonLog) -> None:
+    """Levels, the audit log and the doors; layers that would be the same stay, with what they remember."""
+    foundation = founded(folders, log, "audit_log = false")
+
+    async def reload(text: str) -> None:
+        old = foundation.live.loaded
+        foundation.live.replace(load_config(text, "config.toml", {}, {}))
+        await foundation.apply(old.config, foundation.config)
+
+    async def serve() -> None:
+        async with running(foundation.parts()):
+            before = foundation.doorway._layered
+            await reload(TEXT.format(more='audit_log = true\nlog_level = "debug"'))
+            assert foundation.doorway._layered is before
+            assert logging.getLogger().level == logging.DEBUG
+            foundation.meter.on_served(a_served())
+            await reload('audit_log = false\nlog_level = "error"\ncors_origins = ["*"]')
+            assert foundation.doorway._layered is not before
+            assert (foundation.doors().keys, foundation.doors().cors_origins) == ((), ("*",))
+            assert logging.getLogger().level == logging.ERROR
+
+    asyncio.run(serve())
+    assert (folders.log / "audit.jsonl").read_text().count("\n") == 1
 
 
 def test_the_note_can_be_written(folders: Folders, log: DaemonLog) -> None:

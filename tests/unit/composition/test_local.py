@@ -10,6 +10,7 @@ from blazar.adapters.files.folders import Folders
 from blazar.composition.local import Local
 from blazar.domain.errors import BadConfig, BadModelFile, Conflict, EngineNotFound, Malformed, ModelNotFound, NotFound
 from blazar.domain.kinds import Provenance
+from tests.fakes.engines import an_engine
 
 gguf = pytest.importorskip("gguf")
 
@@ -111,6 +112,70 @@ def test_settings_say_who_set_them(local: Local) -> None:
         local.settings().plain()
 
 
+def test_settings_are_changed_in_the_file(local: Local) -> None:
+    """Set, unset, and what each came to; the next question reads the file anew."""
+    file = local.folders.config_file
+    done = local.settings().change("gateway.port", ["1"])
+    assert (done.key, done.value, done.before, done.toml, done.was) == ("port", 1, 11435, "1", "11435")
+    assert (done.changed, done.restart, done.shadow) == (True, True, "")
+    assert local.settings().change("slots", ["2"]).restart is False
+    assert local.settings().get("port") == (1, "1")
+    assert local.settings().unset("port").toml == "11435"
+    again = local.settings().unset("port")
+    assert (again.changed, again.restart) == (False, False)
+    assert file.read_text() == "slots = 2\n"
+    assert file.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(BadConfig, match=r"^'slots' must be a whole number"):
+        local.settings().change("slots", ["x"])
+
+
+def test_a_variable_that_wins_over_the_file_is_named(tmp_path: Path) -> None:
+    """And one that is wrong does not keep the file from being changed."""
+    for value, shadow in (("512", "BLAZAR_DEFAULT_CTX"), ("x", "")):
+        parts = Local(Folders(tmp_path / "c.toml", tmp_path / "d"), {"BLAZAR_DEFAULT_CTX": value}, lambda _: [])
+        assert parts.settings().change("default_ctx", ["1024"]).shadow == shadow
+        assert parts.settings().change("slots", ["1"]).shadow == ""
+
+
+def test_a_file_that_was_named_may_be_made_but_not_emptied(tmp_path: Path) -> None:
+    """`config set --config new.toml` writes it; taking something out of none is a slip."""
+    named = Local(Folders(tmp_path / "new.toml", tmp_path / "d", named=True), {}, lambda _: [])
+    for act in (lambda: named.settings().unset("port"), named.settings().migrate):
+        with pytest.raises(BadConfig, match="no configuration file"):
+            act()
+    assert named.settings().change("port", ["1"]).changed
+
+
+def test_a_file_is_replaced_as_a_whole(local: Local) -> None:
+    """What an editor does: read, judge, replace."""
+    settings, file = local.settings(), local.folders.config_file
+    assert settings.source() == b""
+    assert settings.replace(b"", b"port = 1\n") is True
+    assert settings.replace(b"", b"port = 2\n") is False
+    assert settings.source() == b"port = 1\n"
+    with pytest.raises(BadConfig, match=r"copy.toml line 1: unknown key 'prot'"):
+        settings.check(b"prot = 1", "copy.toml")
+    settings.check(b"port = 3", "copy.toml")
+    assert file.read_text() == "port = 1\n"
+
+
+def test_old_keys_are_migrated_once(local: Local) -> None:
+    """With the names; the second time there is nothing to do."""
+    local.folders.config_file.write_text('api_keys = ["a"]\n')
+    with pytest.raises(BadConfig, match="blazar migrate"):
+        local.settings().plain()
+    assert local.settings().migrate() == ("key-1",)
+    assert local.settings().migrate() is None
+    assert [key["name"] for key in local.settings().plain()["keys"]] == ["key-1"]
+
+
+def test_keys_and_schema_need_no_file(local: Local) -> None:
+    """Not even a good one."""
+    local.folders.config_file.write_text("prot = 1\n")
+    assert "port" in set(local.settings().keys())
+    assert "port" in local.settings().schema()["properties"]
+
+
 def test_the_diagnosis_needs_no_daemon(local: Local) -> None:
     """Every section is there; a wrong configuration is a row, not the end."""
     local.folders.config_file.write_text("prot = 1\n")
@@ -126,6 +191,15 @@ def test_builds_are_asked_in_the_configured_environment(local: Local) -> None:
     assert local.engines()._probe._extra == {"NEEDED": "1"}
     local.folders.config_file.write_text("port = x\n")
     assert local.engines()._probe._extra == {}
+
+
+def test_builds_are_asked_once_for_daemon_and_shell(local: Local, tmp_path: Path) -> None:
+    """Both keep what they hear in the data folder."""
+    program = tmp_path / "engine"
+    program.write_text("#!/bin/sh\necho '  --alpha  the first'\n")
+    program.chmod(0o755)
+    assert "--alpha" in local.engines()._probe.manifest(an_engine(server_path=str(program)))
+    assert len(list(local.folders.manifests.glob("?" * 64 + ".json"))) == 1
 
 
 def test_a_named_file_must_be_there(tmp_path: Path) -> None:

@@ -15,7 +15,15 @@ import pytest
 from blazar.adapters.files.daemonfiles import DataDirLock
 from blazar.composition import serve as module
 from blazar.composition.listener import BACKLOG
-from blazar.composition.serve import Ground, main, say_ready, server_config, stop_signal
+from blazar.composition.serve import (
+    Ground,
+    hangup_signal,
+    hangups_ignored,
+    main,
+    say_ready,
+    server_config,
+    stop_signal,
+)
 from blazar.domain.errors import BadConfig, BindConflict, DataDirLocked
 
 WATCHDOG = 30.0
@@ -96,14 +104,36 @@ def test_a_wrong_configuration_is_told_before_anything_is_taken(home: Path, monk
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_either_signal_stops_it_and_a_hangup_does_not(number: signal.Signals) -> None:
     """A second one changes nothing."""
+    hangups: list[int] = []
 
     async def wait() -> None:
-        stop = stop_signal()
+        stop = stop_signal(lambda: hangups.append(1))
         os.kill(os.getpid(), signal.SIGHUP)
         os.kill(os.getpid(), number)
         await asyncio.wait_for(stop.wait(), WATCHDOG)
+        assert hangups == [1]
         os.kill(os.getpid(), number)
         await asyncio.sleep(0)
+
+    asyncio.run(wait())
+
+
+def test_a_hangup_while_it_starts_is_ignored() -> None:
+    """Nobody listens yet, and the system's own answer would be to end the process; afterwards all is as it was."""
+    before = signal.getsignal(signal.SIGHUP)
+    with hangups_ignored():
+        os.kill(os.getpid(), signal.SIGHUP)
+    assert signal.getsignal(signal.SIGHUP) == before
+
+
+def test_a_system_without_hangups_starts_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows has no SIGHUP: there only the file is watched (D28)."""
+    monkeypatch.delattr(signal, "SIGHUP")
+    assert hangup_signal() is None
+
+    async def wait() -> None:
+        with hangups_ignored():
+            stop_signal(lambda: pytest.fail("nobody hung up"))
 
     asyncio.run(wait())
 

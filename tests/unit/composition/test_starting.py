@@ -12,9 +12,12 @@ from blazar.application.engines.enrol_engines import EnrolEngines
 from blazar.application.ports.drivers import FlagProbe
 from blazar.composition.starting import EnrolAtStart, WatchChildren, preload_models
 from blazar.domain.errors import Malformed, ModelNotFound, Refusal
+from blazar.domain.manifest import Manifest
 from tests.fakes.builds import FakeEngineFinder, FakeEngineTrial, MemoryEngineBuilds
 from tests.fakes.clock import FakeClock
 from tests.fakes.engines import MemoryEngineCatalog, an_engine
+
+WATCHDOG = 30.0
 
 
 class Asked(FlagProbe):
@@ -23,11 +26,16 @@ class Asked(FlagProbe):
     def __init__(self) -> None:
         self.tags: list[str] = []
         self.threads: set[threading.Thread] = set()
+        self.asked = threading.Event()
+        self.answer = threading.Event()
+        self.answer.set()
 
-    def known_flags(self, engine: Any) -> frozenset[str]:
+    def manifest(self, engine: Any) -> Manifest:
         self.tags.append(engine.tag)
         self.threads.add(threading.current_thread())
-        return frozenset()
+        self.asked.set()
+        assert self.answer.wait(WATCHDOG)
+        return Manifest()
 
 
 class House:
@@ -45,8 +53,21 @@ def test_active_builds_are_asked_beforehand_off_the_loop() -> None:
     """The first spawn does not wait for `--help`, and /health is answered meanwhile."""
     house = House()
     asyncio.run(house.part.start())
+    assert house.probe.asked.wait(WATCHDOG)
     assert house.probe.tags == ["b2"]
     assert threading.main_thread() not in house.probe.threads
+
+
+def test_a_build_that_hangs_over_its_help_delays_no_start() -> None:
+    """Nor the end: the thread is not the loop's."""
+    house = House()
+    house.probe.answer.clear()
+    asyncio.run(house.part.start())
+    assert house.probe.asked.wait(WATCHDOG)
+    (thread,) = house.probe.threads
+    assert thread.is_alive()
+    house.probe.answer.set()
+    thread.join(WATCHDOG)
 
 
 def test_what_a_crash_left_is_swept() -> None:

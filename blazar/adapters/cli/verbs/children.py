@@ -128,7 +128,9 @@ def _plan(verdict: dict[str, Any]) -> dict[str, Any]:
 
 
 def explain(args: argparse.Namespace, root: Root) -> int:
-    """The daemon's dry run, as it says it."""
+    """The daemon's dry run, as it says it, and each flag with its reason."""
+    from blazar.adapters.cli.explain_view import command_lines, difference_lines  # `ps` needs neither
+
     answer = root.client().call("GET", f"/api/explain?model={quote(args.model, safe='')}")
     if args.json:
         put_json(answer)
@@ -137,5 +139,11 @@ def explain(args: argparse.Namespace, root: Root) -> int:
         if isinstance(fit, dict):
             plan = _plan(fit.pop("verdict", None) or {})
             answer["fit"] = {name: size(value) if type(value) is int else value for name, value in fit.items()} | plan
+        decisions, difference = answer.pop("decisions", None), answer.pop("difference", None)
+        argv = answer.pop("argv", None) if decisions else None
         print(outline(answer, commands=("argv",)))
+        if argv and decisions:
+            print(*command_lines(argv, decisions), sep="\n")
+        if difference:
+            print(*difference_lines(difference), sep="\n")
     return OK

@@ -17,6 +17,8 @@ _LINE = re.compile(
     r"buffer size = +(?P<mib>\d+\.\d+) MiB\s*$"
 )
 _NEW_CONTEXT = "constructing llama_context"
+_WAKES = "server is exiting sleeping state"
+"""From here on everything is announced anew; asleep, the engine keeps nothing and will want all of it back."""
 _WHAT = {"model": "weights", "KV": "kv", "RS": "recurrent", "compute": "compute", "output": "output", "LoRA": "lora"}
 _STATE = "recurrent"
 """A DeepSeek V4 compressor's state is announced with a ratio in its name; it is state all the same."""
@@ -41,6 +43,7 @@ class MemoryLines:
         self._context = 0
         self._sums: dict[tuple[str, str], int] = {}
         self._replaced: dict[tuple[int, str, str, str], int] = {}
+        self._before: dict[tuple[str, str], int] = {}
 
     def feed(self, text: str) -> None:
         """The next piece."""
@@ -51,15 +54,22 @@ class MemoryLines:
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
-        """What lies where by now."""
+        """What lies where by now. Of one that sleeps or wakes up: as much as it had."""
+        now = self._totals()
+        sums = {key: max(now.get(key, 0), self._before.get(key, 0)) for key in {*now, *self._before}}
+        return tuple(Buffer(device, what, size) for (device, what), size in sorted(sums.items()))
+
+    def _totals(self) -> dict[tuple[str, str], int]:
         sums = dict(self._sums)
         for (_, _, device, what), size in self._replaced.items():
             sums[device, what] = sums.get((device, what), 0) + size
-        return tuple(Buffer(device, what, size) for (device, what), size in sorted(sums.items()))
+        return sums
 
     def _read(self, line: str) -> None:
         if "buffer size" not in line:
             self._context += _NEW_CONTEXT in line
+            if _WAKES in line:
+                self._before, self._sums, self._replaced = self._totals(), {}, {}
             return
         if (found := _LINE.search(line)) is None:
             return

@@ -48,7 +48,8 @@ class Lane:
         schemas: Schemas,
         limits: Limits = Limits(),  # noqa: B008 - immutable
     ) -> None:
-        self._leasing, self._supervising, self._clock, self._limits = leasing, supervising, clock, limits
+        self._leasing, self._supervising, self._clock = leasing, supervising, clock
+        self.limits = limits  # a new one holds for answers that begin then
         self._judge = SchemaJudge(schemas)
 
     async def serve(self, request: LaneRequest, reply: Reply) -> None:
@@ -103,7 +104,7 @@ class Lane:
         relay: Relay | None = None
         try:
             relay = Relay(job, self._occasion(lease, request.record), reply, _extra(lease))
-            relay.launch(lease.upstream, self._clock, self._limits)
+            relay.launch(lease.upstream, self._clock, self.limits)
             await reply.carry()
             if (outcome := relay.outcome) is not None and not reply.gone:
                 if isinstance(outcome, ChildDied):

@@ -32,6 +32,8 @@ def authenticate(app: App, doors: Doors) -> App:
             return app(scope, receive, send)
         key = _presented(headers_of(scope), digests)
         if key is None:
+            client = scope.get("client")
+            doors.refused(client[0] if client else "", scope["path"])
             return refuse(scope, send, Unauthorized())
         record_of(scope).key = key.name
         if key.models:

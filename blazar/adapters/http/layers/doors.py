@@ -23,7 +23,7 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Doors:
-    """Everything that the layers know beside the request."""
+    """Everything that the layers know beside the request. `refused(peer, path)` hears of requests without a valid key."""
 
     meter: Meter
     clock: Clock
@@ -33,6 +33,7 @@ class Doors:
     cors_origins: tuple[str, ...] = ()
     allowed_hosts: tuple[str, ...] = ()
     body_limit: int = BODY_LIMIT
+    refused: Callable[[str, str], None] = lambda _peer, _path: None
 
 
 Layer = Callable[[App, Doors], App]

@@ -299,9 +299,81 @@ class FitAnswer(Wire):
     notes: list[str]
 
 
+class ConfigOrigin(Wire):
+    """Who set a key: `layer` is file, environment or command line, `where` a line or a variable."""
+
+    layer: str
+    where: str
+
+
+class ConfigRefused(Wire):
+    """What is wrong with the file as it is now, and since when; what was read before holds."""
+
+    since: str
+    problems: list[str]
+
+
+class Configuration(Wire):
+    """GET /api/config: what holds now. Secrets are stars."""
+
+    path: str
+    values: dict[str, Any]
+    origins: dict[str, ConfigOrigin]
+    """Keys that are not at their defaults."""
+    restart_needed: list[str]
+    """Keys that the file says otherwise and that only a restart can change."""
+    refused: ConfigRefused | None
+
+
+class Decision(Wire):
+    """One choice on a command line. No words: it was left out, and the reason says why."""
+
+    words: list[str]
+    key: str
+    """The setting behind it; empty for what is always said."""
+    reason: str
+
+
+class ChangedFlag(Wire):
+    """A flag that the running child was told otherwise."""
+
+    flag: str
+    was: str
+    now: str = Field(alias="is")
+
+
+class ChangedEnvironment(Wire):
+    """Variables by name."""
+
+    added: list[str]
+    removed: list[str]
+    changed: list[str]
+
+
+class ChangedEngine(Wire):
+    """The build that runs, and the one that would."""
+
+    was: str
+    now: str = Field(alias="is")
+
+
+class Difference(Wire):
+    """What a child started now would be told otherwise than the one that runs."""
+
+    pid: int
+    added: list[str]
+    removed: list[str]
+    changed: list[ChangedFlag]
+    env: ChangedEnvironment
+    engine: ChangedEngine | None
+
+
 class Explanation(Wire):
     """GET /api/explain: how a model would be run, and why."""
 
     model: str | None = None
     argv: list[str] | None = None
+    decisions: list[Decision] | None = None
     notes: list[Any] | None = None
+    difference: Difference | None = None
+    """Null when no child of the model runs."""

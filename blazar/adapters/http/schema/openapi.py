@@ -56,12 +56,18 @@ ANSWERS: Final[dict[str, tuple[type[BaseModel], ...]]] = {
     "children.load": (ollama.Running,),
     "children.evict": (manage.Evicted,),
     "fit.preview": (manage.FitAnswer,),
+    "config.show": (manage.Configuration,),
     "reports.explain": (manage.Explanation,),
     "reports.engines": (manage.Engines,),
     "reports.doctor": (manage.Doctor,),
 }
 
-TEXTS: Final = {"meta.root": "text/plain", "meta.metrics": "text/plain", "meta.openapi": "application/json"}
+TEXTS: Final = {
+    "meta.root": "text/plain",
+    "meta.metrics": "text/plain",
+    "meta.openapi": "application/json",
+    "events.stream": "text/event-stream",
+}
 
 # Beside the buffered answer: what the same row sends when it streams.
 STREAMS: Final = {
@@ -83,6 +89,7 @@ ERRORS: Final[dict[Dialect, type[BaseModel]]] = {
 
 QUERIES: Final = {
     "reports.explain": (("model", True),),
+    "events.stream": (("after", False),),
     "models.listing": (("limit", False), ("after_id", False), ("before_id", False)),
 }
 

@@ -36,7 +36,7 @@ def test_scripts_parse(shell: str, tmp_path: Path) -> None:
 
 
 def completed(tmp_path: Path, *words: str) -> list[str]:
-    """What bash would offer behind these words; `blazar` itself answers with two models."""
+    """What bash would offer behind these words; `blazar` itself answers with two models, or keys."""
     program = tmp_path / "blazar"
     program.write_text("#!/bin/sh\nprintf 'tiny\\nteeny\\n'\n")
     program.chmod(0o755)
@@ -62,6 +62,8 @@ def completed(tmp_path: Path, *words: str) -> list[str]:
         (["blazar", "ps", "--re"], {"--reset"}),
         (["blazar", "run", "t"], {"tiny", "teeny"}),
         (["blazar", "completion", ""], {"bash", "zsh", "fish"}),
+        (["blazar", "config", "get", "t"], {"tiny", "teeny"}),
+        (["blazar", "config", "unset", "te"], {"teeny"}),
         (["blazar", "import", "x"], set()),
     ],
 )

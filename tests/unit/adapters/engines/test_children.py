@@ -8,6 +8,7 @@ import socket
 import stat
 import subprocess
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from blazar.application.ports.upstream import ChildCall
 from blazar.domain.argv import compile_argv
 from blazar.domain.errors import SpawnFailed
 from blazar.domain.kinds import EngineKind
+from blazar.domain.socket_paths import socket_path
 from tests.fakes.clock import FakeClock
 from tests.fakes.processes import FakeProcesses
 from tests.support.engine import LoopClock, RealEntropy, stub_model, stub_server, until
@@ -44,12 +46,16 @@ class Hurried(LoopClock):
         await super().sleep(delay / 10)
 
 
+def door(at: int | str, key: str, model: str) -> ChildPool:
+    return ChildPool("localhost", 0, key, model, at) if isinstance(at, str) else ChildPool("127.0.0.1", at, key, model)
+
+
 def make(run_dir: Path, clock: Clock | None = None, processes: Processes = PROCESSES) -> SubprocessChildren:
     return SubprocessChildren(
         run_dir,
         clock or LoopClock(),
         RealEntropy(),
-        lambda port, key, model: ChildPool("127.0.0.1", port, key, model),
+        door,
         {EngineKind.LLAMACPP: LLAMACPP},
         processes=processes,
     )
@@ -554,3 +560,137 @@ def test_our_own_children_are_no_orphans(tmp_path: Path, run_dir: Path) -> None:
 
     run(scenario)
     assert (run_dir / "foreign.pid").exists()
+
+
+def on_a_socket(plan: LaunchPlan, run_dir: Path, **more: Any) -> LaunchPlan:
+    return plan._replace(socket=socket_path(str(run_dir), plan.key), auth=False)._replace(**more)
+
+
+def test_the_words_of_a_child_on_a_port_are_what_they_always_were(tmp_path: Path, run_dir: Path) -> None:
+    """ODD: nothing about sockets may change them (contract): host, port and key file, behind the plan's own words."""
+
+    async def scenario() -> None:
+        plan = a_plan(tmp_path)
+        child = await served(make(run_dir), plan)
+        key_file = str(RunFiles(run_dir, plan.key).key_file)
+        assert child.argv == (
+            *(*plan.words, "--host", "127.0.0.1", "--port", str(child.port)),
+            *("--api-key-file", key_file),
+        )
+        assert await ended(child) == 0
+
+    run(scenario)
+
+
+def test_a_child_on_a_socket(tmp_path: Path, run_dir: Path) -> None:
+    """It listens on its file and nowhere else, asks for no key, and the file is its owner's alone and goes with it."""
+
+    async def scenario() -> None:
+        plan = on_a_socket(a_plan(tmp_path), run_dir)
+        child = await served(make(run_dir), plan)
+        assert child.argv == (*plan.words, "--host", plan.socket)
+        assert child.port == 0
+        path = Path(plan.socket)
+        assert stat.S_ISSOCK(path.stat().st_mode)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert path == RunFiles(run_dir, plan.key).socket
+        assert (await child.upstream.fetch(ChildCall(b"GET", b"/slots"), 10)).status == 200
+        assert not RunFiles(run_dir, plan.key).key_file.exists()
+        assert await ended(child) == 0
+        assert [file.name for file in run_dir.iterdir()] == ["org%2Fmodel%3Atag.log"]
+
+    run(scenario)
+
+
+def test_a_child_on_a_socket_may_have_a_key(tmp_path: Path, run_dir: Path) -> None:
+    """Where configuration wants one: then others who could open the file are refused."""
+
+    async def scenario() -> None:
+        plan = on_a_socket(a_plan(tmp_path), run_dir, auth=True)
+        child = await served(make(run_dir), plan)
+        assert child.argv[-4:-1] == ("--host", plan.socket, "--api-key-file")
+        stranger = door(plan.socket, "", plan.model)
+        assert (await stranger.fetch(ChildCall(b"GET", b"/v1/models"), 10)).status == 401
+        await stranger.aclose()
+        assert await ended(child) == 0
+
+    run(scenario)
+
+
+def test_a_child_on_a_port_may_go_without_a_key(tmp_path: Path, run_dir: Path) -> None:
+    """No file, no word; and one that a successor has meanwhile is not taken along at its end."""
+
+    async def scenario() -> None:
+        plan = a_plan(tmp_path)._replace(auth=False)
+        child = await served(make(run_dir), plan)
+        assert "--api-key-file" not in child.argv
+        files = RunFiles(run_dir, plan.key)
+        assert not files.key_file.exists()
+        files.write_key("successor")
+        assert await ended(child) == 0
+        assert files.key_file.exists()
+
+    run(scenario)
+
+
+def test_a_kind_that_takes_no_key_gets_none(tmp_path: Path, run_dir: Path) -> None:
+    """D21: whatever the plan wants."""
+
+    async def scenario() -> None:
+        children = make(run_dir)
+        children.specs = {EngineKind.LLAMACPP: replace(LLAMACPP, key_file_flag="")}
+        child = await served(children, a_plan(tmp_path))
+        assert child.argv[-2:] == ("--port", str(child.port))
+        assert list(run_dir.glob("*.apikey")) == []
+        assert await ended(child) == 0
+
+    run(scenario)
+
+
+def test_a_socket_that_was_left_behind_is_no_obstacle(tmp_path: Path, run_dir: Path) -> None:
+    """A file where nobody listens cannot be bound: it is removed before the next child of the same name."""
+
+    async def scenario() -> None:
+        plan = on_a_socket(a_plan(tmp_path), run_dir)
+        with socket.socket(socket.AF_UNIX) as dead:
+            dead.bind(plan.socket)
+        child = await served(make(run_dir), plan)
+        assert await ended(child) == 0
+        assert not Path(plan.socket).exists()
+
+    run(scenario)
+
+
+def test_sockets_of_the_dead_are_swept_when_orphans_are_looked_for(tmp_path: Path, run_dir: Path) -> None:
+    """With a stale pidfile or without any; those of the living stay."""
+
+    async def scenario() -> None:
+        children = make(run_dir)
+        plan = on_a_socket(a_plan(tmp_path), run_dir)
+        child = await served(children, plan)
+        for name in ("gone", "nobody"):
+            with socket.socket(socket.AF_UNIX) as dead:
+                dead.bind(socket_path(str(run_dir), name))
+        RunFiles(run_dir, "gone").write_pid(PidRecord(2**22 + 1, "0", "b1", "gone"))
+        later = make(run_dir)
+        assert [orphan.key for orphan in later.orphans()] == [plan.key]
+        assert [path.name for path in run_dir.glob("*.sock")] == [Path(plan.socket).name]
+        assert await ended(child) == 0
+
+    run(scenario)
+
+
+def test_an_orphan_s_socket_goes_with_it(tmp_path: Path, run_dir: Path) -> None:
+    """Reaped by the next daemon, file and all."""
+
+    async def scenario() -> None:
+        child = await served(make(run_dir), on_a_socket(a_plan(tmp_path), run_dir))
+        later = make(run_dir)
+        (orphan,) = later.orphans()
+        ending = asyncio.ensure_future(child.wait())  # it is still this process's child: somebody has to bury it
+        await later.reap(orphan)
+        await ending
+        assert list(run_dir.glob("*.sock")) == []
+        await child.aclose()
+
+    run(scenario)

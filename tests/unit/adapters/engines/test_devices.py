@@ -174,3 +174,16 @@ def test_a_worker_that_comes_later_is_seen(tmp_path):
     assert lister.list_devices(engine, "far:1") == ()
     there.touch()
     assert [row.name for row in lister.list_devices(engine, "far:1") or ()] == ["RPC0"]
+
+
+def test_another_environment_is_asked_anew(tmp_path):
+    """What is configured may change while it is kept; `forget` drops also what `invalidate` would keep."""
+    env = {"CARD": ""}
+    engine = build(tmp_path / "engine", lists() + "\nif os.environ.get('CARD'): print('  CUDA0: A card')")
+    lister = EngineDevices(KnowsAll(["--list-devices"]), (), env)
+    assert lister.list_devices(engine) == ()
+    env["CARD"] = "1"
+    lister.invalidate()
+    assert lister.list_devices(engine) == ()
+    lister.forget()
+    assert [device.name for device in lister.list_devices(engine)] == ["CUDA0"]

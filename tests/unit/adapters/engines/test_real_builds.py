@@ -14,16 +14,17 @@ from blazar.adapters.engines.builds import ArchiveBuilds
 from blazar.adapters.engines.children import SubprocessChildren
 from blazar.adapters.engines.finder import SystemEngineFinder
 from blazar.adapters.engines.llamacpp.spec import LLAMACPP
-from blazar.adapters.engines.pool import ChildPool
 from blazar.adapters.engines.probe import HelpProbe
 from blazar.adapters.hardware.processes import SystemProcesses
 from blazar.application.engines.enrol_engines import EnrolEngines
 from blazar.application.engines.install_engine import InstallEngine
 from blazar.application.ports.children import LaunchPlan
 from blazar.application.ports.upstream import ChildCall
+from blazar.composition.daemon import connect
 from blazar.domain.argv import compile_argv
 from blazar.domain.kinds import EngineKind, Provenance
 from blazar.domain.records import Engine
+from blazar.domain.socket_paths import socket_path
 from tests.fakes.engines import MemoryEngineCatalog
 from tests.support.engine import LoopClock, RealEntropy
 from tests.support.scripted_gguf import HELLO, scripted_model
@@ -40,7 +41,7 @@ def plan_for(engine: Engine, probe: HelpProbe) -> LaunchPlan:
         "threads": 1,
         "threads_batch": 1,
     }
-    argv = compile_argv(LLAMACPP.flags, settings, probe.known_flags(engine))
+    argv = compile_argv(LLAMACPP.flags, settings, probe.manifest(engine))
     assert argv.unknown == ()
     return LaunchPlan("m", "m", EngineKind.LLAMACPP, engine.tag, (*engine.words, *argv.words))
 
@@ -51,7 +52,7 @@ async def asked(run_dir: Path, plan: LaunchPlan, number: int = signal.SIGTERM) -
         run_dir,
         LoopClock(),
         RealEntropy(),
-        lambda port, key, model: ChildPool("127.0.0.1", port, key, model),
+        connect,
         {EngineKind.LLAMACPP: LLAMACPP},
         processes=SystemProcesses(),
     )
@@ -84,8 +85,12 @@ def test_a_release_archive_is_installed_and_serves(tmp_path: Path) -> None:
     assert (engine.tag, engine.active) == ("b11434", True)
     assert engine.version.startswith("0.6.0")
     (tmp_path / "run").mkdir()
-    answer = asyncio.run(asyncio.wait_for(asked(tmp_path / "run", plan_for(engine, probe)), 120))
-    assert answer == (HELLO, 0)
+    run_dir, plan = tmp_path / "run", plan_for(engine, probe)
+    assert asyncio.run(asyncio.wait_for(asked(run_dir, plan), 120)) == (HELLO, 0)
+    # And on a socket file, which goes with it.
+    plan = plan._replace(socket=socket_path(str(run_dir), "m"), auth=False)
+    assert asyncio.run(asyncio.wait_for(asked(run_dir, plan), 120)) == (HELLO, 0)
+    assert sorted(path.name for path in run_dir.iterdir()) == ["m.log", "m.log.1"]
 
 
 @pytest.mark.engine
@@ -98,5 +103,9 @@ def test_the_wheel_is_enrolled_and_serves(tmp_path: Path) -> None:
     (engine,) = catalog.list_engines()
     assert engine.provenance is Provenance.EMBEDDED
     (tmp_path / "run").mkdir()
-    answer = asyncio.run(asyncio.wait_for(asked(tmp_path / "run", plan_for(engine, probe)), 120))
-    assert answer == (HELLO, 0)
+    run_dir, plan = tmp_path / "run", plan_for(engine, probe)
+    assert asyncio.run(asyncio.wait_for(asked(run_dir, plan), 120)) == (HELLO, 0)
+    # And on a socket file, which goes with it.
+    plan = plan._replace(socket=socket_path(str(run_dir), "m"), auth=False)
+    assert asyncio.run(asyncio.wait_for(asked(run_dir, plan), 120)) == (HELLO, 0)
+    assert sorted(path.name for path in run_dir.iterdir()) == ["m.log", "m.log.1"]

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from blazar.adapters.files.configfile import read_config, read_text, write_new_keys
+from blazar.adapters.files.configfile import change_config, read_config, read_text, replace_config, write_new_keys
 from blazar.application.config.layers import Origin
 from blazar.application.config.model import Config
 from blazar.domain.errors import BadConfig, StoreTrouble
@@ -163,3 +163,62 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
         write_new_keys(path, KEYS)
     assert path.read_text() == "port = 7\n"
     assert not list(tmp_path.glob("*.tmp")) + list(tmp_path.glob(".*"))
+
+
+def test_a_change_keeps_mark_and_line_ends(tmp_path):
+    """Only the text is edited; what it is wrapped in stays."""
+    path = tmp_path / "config.toml"
+    path.write_bytes("\ufeffport = 1\r\n".encode())
+    assert change_config(path, lambda text: text.replace("1", "2")) is True
+    assert path.read_bytes() == "\ufeffport = 2\r\n".encode()
+    assert change_config(path, lambda text: text) is False
+    assert len(backups(path)) == 1
+
+
+def test_only_a_valid_text_is_written(tmp_path):
+    """Whatever the edit makes of it."""
+    path = tmp_path / "config.toml"
+    path.write_text("port = 1\n")
+    with pytest.raises(BadConfig, match="line 2: unknown key 'prot'"):
+        change_config(path, lambda text: text + "prot = 1\n")
+    with pytest.raises(BadConfig, match="lookup_cache_static"):
+        change_config(path, lambda text: f"lookup_cache_static = '{tmp_path}/none'\n")
+    assert (path.read_text(), list(tmp_path.iterdir())) == ("port = 1\n", [path])
+
+
+def test_what_keeps_it_from_being_written_is_told(tmp_path, monkeypatch):
+    """A full disk, a file that is no text."""
+    path = tmp_path / "config.toml"
+    path.write_text("port = 1\n")
+
+    def full(_number):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(
+        StoreTrouble, match=r"config.toml is as it was: it cannot be written \(No space left on device\)"
+    ):
+        change_config(path, lambda text: text + "slots = 1\n")
+    assert (path.read_text(), list(tmp_path.iterdir())) == ("port = 1\n", [path])
+    path.write_bytes(b"\xff")
+    with pytest.raises(BadConfig, match="not UTF-8"):
+        change_config(path, lambda text: text)
+
+
+def test_a_whole_file_is_replaced_only_while_it_is_the_one_that_was_read(tmp_path):
+    """An hour in an editor must not undo what was set meanwhile."""
+    path = tmp_path / "config.toml"
+    assert replace_config(path, b"", b"port = 1\n") is True
+    assert replace_config(path, b"", b"port = 2\n") is False
+    assert replace_config(path, b"port = 1\n", b"\xef\xbb\xbfport = 2\r\n") is True
+    with pytest.raises(BadConfig):
+        replace_config(path, path.read_bytes(), b"prot = 1\n")
+    assert path.read_bytes() == b"\xef\xbb\xbfport = 2\r\n"
+
+
+def test_where_no_key_is_new_a_read_only_folder_is_no_trouble(tmp_path, monkeypatch):
+    """Every start has the variable."""
+    path = tmp_path / "config.toml"
+    write_new_keys(path, KEYS)
+    monkeypatch.setattr(os, "open", lambda *_: pytest.fail("nothing is to be written"))
+    assert write_new_keys(path, KEYS) == []

@@ -65,6 +65,7 @@ def test_a_projector_beside_a_model_is_found(weights: DiskWeightFiles, tmp_path:
     """The usual one of several; none in our own folder, where every model's links lie together."""
     path = str(tiny().save(tmp_path / "m.gguf"))
     assert weights.projector((path,)) is None
+    assert weights.projector_file((path,)) == ""
     encoder = Gguf(
         [
             ("general.architecture", "clip"),
@@ -86,6 +87,7 @@ def test_a_projector_beside_a_model_is_found(weights: DiskWeightFiles, tmp_path:
     assert isinstance(found, Projector)
     assert found.weights_bytes == 14 * 14 * 3 * 64 * 2
     assert weights.projector_elsewhere(elsewhere(usual.read_bytes(), usual.name)) == found
+    assert weights.projector_file((path,)) == str(usual)
     owned = tiny().save(weights.folder / "m.gguf")
     encoder.save(weights.folder / "mmproj-F16.gguf")
     assert weights.projector((str(owned),)) is None

@@ -10,6 +10,8 @@ from blazar.adapters.http.entrance import Entrance
 from blazar.adapters.http.layers.doors import Doors
 from blazar.adapters.http.layers.order import wrap
 from blazar.adapters.http.manage.children import Children, children_blueprint
+from blazar.adapters.http.manage.config import ConfigPages, config_blueprint
+from blazar.adapters.http.manage.events import EventPages, events_blueprint
 from blazar.adapters.http.manage.fit import Fit, fit_blueprint
 from blazar.adapters.http.manage.meta import Meta, meta_blueprint
 from blazar.adapters.http.manage.reports import Reports, reports_blueprint
@@ -18,6 +20,7 @@ from blazar.adapters.http.openai.models import models_blueprint
 from blazar.adapters.http.routes import ROUTES
 from blazar.application.models.show_model import Shown
 from blazar.application.ops.caller import Caller
+from blazar.application.ports.telemetry import EventFeed, Listening, Told
 from blazar.application.supervise.charges import Tenant
 from blazar.application.supervise.views import InstanceView, Supervising
 from blazar.domain import names
@@ -97,6 +100,26 @@ class Supervision(Supervising):
         return ["crashy"]
 
 
+class EndedFeed(EventFeed, Listening):
+    """Tells two events to who listens, and then that there are no more."""
+
+    def __init__(self) -> None:
+        self.after: list[int | None] = []
+        self.left = 0
+        self.pending: list[list[Told]] = []
+
+    def listen(self, after: int | None = None) -> Listening:
+        self.after.append(after)
+        self.pending = [[Told(7, 0.5, "loading", {"model": "m"}), Told(8, 1.0, "serving", {"seconds": 0.25})], []]
+        return self
+
+    async def next(self, seconds: float) -> list[Told] | None:
+        return self.pending.pop(0) if self.pending else None
+
+    def close(self) -> None:
+        self.left += 1
+
+
 class Parts:
     """A gateway and everything a test may want to look at."""
 
@@ -109,6 +132,7 @@ class Parts:
         self.lane: list[str] = []
         self.removed: list[tuple[str, bool]] = []
         self.fitted: list[dict[str, Any]] = []
+        self.feed = EndedFeed()
         self.broken: Exception | None = None
         self.quart = create_app(self.blueprints())
         entrance = Entrance()
@@ -124,6 +148,8 @@ class Parts:
             children_blueprint(Children(supervising=self.supervising, list_models=self.list_models, clock=self.clock)),
             reports_blueprint(Reports(explain=self.explain, diagnose=self.diagnose, list_engines=lambda: [ENGINE])),
             fit_blueprint(Fit(self.fit, lambda: ())),
+            events_blueprint(EventPages(self.feed)),
+            config_blueprint(ConfigPages(lambda: {"path": "config.toml", "values": {"port": 11435}})),
             models_blueprint(self.list_models),
             library_blueprint(library),
         ]

@@ -13,9 +13,19 @@ def test_an_event_is_one_line(caplog):
     assert caplog.records[0].levelname == "INFO"
 
 
+def test_a_list_is_told_without_its_brackets(caplog):
+    """Sentences and names are for people."""
+    caplog.set_level(logging.INFO)
+    LogEvents().emit("config_refused", problems=("line 1: wrong", "line 2: wrong"))
+    LogEvents().emit("config_reloaded", changed=("keys",))
+    assert caplog.messages == ["config_refused problems='line 1: wrong; line 2: wrong'", "config_reloaded changed=keys"]
+
+
 def test_what_went_wrong_stands_out(caplog):
     """Failures are warnings."""
-    for kind in ("failed", "breaker_open", "child_lost", "orphan", "supervisor_fault"):
+    kinds = ("failed", "breaker_open", "child_lost", "orphan", "supervisor_fault")
+    kinds += ("config_refused", "restart_needed", "gateway_open", "config_warning")
+    for kind in kinds:
         LogEvents().emit(kind)
     assert {record.levelname for record in caplog.records} == {"WARNING"}
-    assert len(caplog.records) == 5
+    assert len(caplog.records) == len(kinds)

@@ -16,3 +16,12 @@ def test_a_request_is_told_to_all():
     assert heard == [a_served(), a_served()]
     assert (meter.spawns, meter.evictions, meter.crashes) == ([("tiny", 1.0)], [("tiny", "idle")], ["tiny"])
     assert fanout.exposition() == meter.exposition()
+
+
+def test_listeners_can_be_exchanged():
+    """The meter stays."""
+    meter, before, after = MemoryMeter(), [], []
+    fanout = FanoutMeter(meter, before.append)
+    fanout.listen(after.append)
+    fanout.on_served(a_served())
+    assert (len(meter.served), len(before), len(after)) == (1, 0, 1)

@@ -132,6 +132,25 @@ def test_the_filter_decides(tmp_path, wanted, told):
     assert words == told
 
 
+def test_another_filter_holds_from_then_on(both):
+    """Loggers that it does not name get their own level back."""
+    both.wanted = "error,blazar.x=trace"
+
+    def act(log):
+        logger = logging.getLogger("blazar.x")
+        logger.debug("first")
+        log.on_served(a_served())
+        log.filter_by(parse_filter("info"))
+        logger.debug("second")
+        logger.info("third")
+        log.on_served(a_served())
+
+    file, _ = both.run(act)
+    words = ["access" if "blazar.access" in line else line.rsplit(" ", 1)[1] for line in file.splitlines()]
+    assert words == ["first", "third", "access"]
+    assert logging.getLogger("blazar.x").level == logging.NOTSET
+
+
 def test_the_root_logger_is_given_back(both):
     """After closing nothing of ours is left in `logging`."""
     root = logging.getLogger()

@@ -61,3 +61,11 @@ def test_other_programs_words_are_understood():
     for meant in SYNONYMS.values():
         assert set(meant) <= {*Config.model_fields, *TABLES}
     assert not set(SYNONYMS) & set(Config.model_fields)
+
+
+def test_only_what_is_nearly_as_alike_is_a_hint():
+    """Among hundreds of keys something is always similar."""
+    assert nearest("prt", Config.model_fields) == ("port",)
+    assert nearest("slot", Config.model_fields) == ("slots",)
+    assert nearest("whisper_beam", Config.model_fields)[0] == "whisper_beam_size"
+    assert nearest("qqq", Config.model_fields) == ()

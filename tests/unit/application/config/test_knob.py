@@ -1,11 +1,27 @@
 """What a key may say about itself."""
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import ValidationError
+from pydantic_core import PydanticCustomError
 
-from blazar.application.config.knob import Keys, Knob, Words, knob_of, shaped
+from blazar.application.config.knob import (
+    LARGEST,
+    ExtraWords,
+    Keys,
+    Knob,
+    Positive,
+    Whole,
+    Words,
+    json_object,
+    knob_of,
+    model_name,
+    parts_of,
+    refused,
+    shaped,
+    table_in,
+)
 from blazar.domain import teaching
 
 
@@ -49,3 +65,103 @@ def test_a_shaped_text_matches_as_a_whole_or_is_empty():
         Some(name="abc1")
     (error,) = caught.value.errors()
     assert (error["type"], error["msg"]) == ("blazar", teaching.config_wants("environment"))
+
+
+class Child(Keys):
+    """What a command line is made of."""
+
+    words: ExtraWords = ()
+    """Words."""
+    whole: Whole = 0
+    """From zero."""
+    positive: Positive = 1
+    """From one."""
+    part: float = 0.5
+    """A number."""
+
+
+def why(**value: Any) -> str:
+    with pytest.raises(ValidationError) as caught:
+        Child(**value)
+    (error,) = caught.value.errors()
+    return error["msg"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("--cache-ram", "-1", "--temp", "-0.5"),
+        ("--lora", "a", "--lora", "b"),
+        ("-ot", "x=CPU", "-ot", "y=CPU"),
+        ("--a=b",),
+    ],
+)
+def test_extra_words_stay_as_they_are(words):
+    """In their order, repetitions and negative numbers included (cases I4, I5)."""
+    assert Child.model_validate({"words": list(words)}).words == words
+
+
+@pytest.mark.parametrize("first", ["tiny", "-1", "-.5", "8"])
+def test_odd_a_negative_number_is_a_value_and_cannot_come_first(first):
+    """ODD: no flag is called -1; a value without a flag before it would be taken for a file."""
+    assert why(words=(first, "--a")) == teaching.config_wants("extra_first", first)
+
+
+@pytest.mark.parametrize("word", ["", "a\0b"])
+def test_no_word_is_empty_or_ends_early(word):
+    """A program would see another word than the file has."""
+    assert why(words=("--a", word)) == teaching.config_wants("extra_empty")
+
+
+def test_whole_numbers_end_where_the_engines_do():
+    """Beyond 32 bits they wrap around, or end the child."""
+    assert Child(whole=LARGEST, positive=LARGEST).whole == LARGEST
+    for value in ({"whole": LARGEST + 1}, {"whole": -1}, {"positive": 0}, {"positive": 2**70}):
+        with pytest.raises(ValidationError):
+            Child(**value)
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
+def test_a_number_is_finite(value):
+    """No engine takes another."""
+    with pytest.raises(ValidationError):
+        Child(part=value)
+
+
+def test_the_types_in_an_annotation():
+    """Through options, lists and metadata; a choice has the types of its words."""
+    assert list(parts_of(Annotated[Annotated[int, Knob()] | None, Knob()])) == [int]
+    assert set(parts_of(tuple[Annotated[str, Knob()], ...] | None)) == {tuple, str}
+    assert set(parts_of(dict[str, float])) == {dict, str, float}
+    assert set(parts_of(Literal["a", 3] | bool)) == {str, int, bool}
+
+
+def test_the_table_in_an_annotation():
+    """One, a list of them, or named ones."""
+    assert table_in(Some) is Some
+    assert table_in(tuple[Annotated[Some, Knob()], ...]) is Some
+    assert table_in(dict[str, Some] | None) is Some
+    assert table_in(dict[str, int]) is None
+
+
+def test_a_refusal_speaks_our_words():
+    """With its limit."""
+    assert refused("unique", "a").message() == teaching.config_wants("unique", "a")
+
+
+@pytest.mark.parametrize("name", ["m#1", "", "a b"])
+def test_a_models_name_is_one(name):
+    """In the sentence that overrides have for it."""
+    assert model_name("a.b:c") == "a.b:c"
+    with pytest.raises(PydanticCustomError, match=teaching.config_wants("name")):
+        model_name(name)
+
+
+@pytest.mark.parametrize(
+    ("given", "value"),
+    [('{"a": 1}', {"a": 1}), ({"a": 1}, {"a": 1}), ("{", "{"), (3, 3), ("[" * 100000, "[" * 100000)],
+)
+def test_an_object_may_be_written_as_json(given, value):
+    """What is none stays what it is, and is refused for that."""
+    assert json_object(given) == value

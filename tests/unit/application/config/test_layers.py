@@ -99,7 +99,7 @@ def test_groups_are_the_same_keys():
     [
         ("listen = 8081", "config.toml line 1: unknown key 'listen'; did you mean port or host?"),
         ("\n\ndefalt_ctx = 1", "config.toml line 3: unknown key 'defalt_ctx'; did you mean default_ctx?"),
-        ("[gateway]\nprt = 1", "config.toml line 2: unknown key 'gateway.prt'; did you mean port or prio?"),
+        ("[gateway]\nprt = 1", "config.toml line 2: unknown key 'gateway.prt'; did you mean port?"),
         (
             "port = 1\n[gateway]\n\nport = 2",
             "config.toml line 4: 'port' is set at the root and under [gateway]: keep one of them",
@@ -115,7 +115,11 @@ def test_groups_are_the_same_keys():
         ),
         (
             "[resorces]\nport = 1",
-            "config.toml line 1: there is no table [resorces] (tables: chat_template_kwargs, engine_env, gateway, keys, model_",
+            "config.toml line 1: unknown key 'resorces'; did you mean resources?",
+        ),
+        (
+            "[plugh]\nport = 1",
+            "config.toml line 1: there is no table [plugh] (tables: chat_template_kwargs, diffusion, engine_env, ",
         ),
         ("gateway = 3", "config.toml line 1: unknown key 'gateway'"),
         ('port = "11435"', "config.toml line 1: 'port' must be a whole number (found \"11435\")"),
@@ -137,7 +141,7 @@ def test_groups_are_the_same_keys():
             'log_level = "loud"',
             "config.toml line 1: 'log_level' must be a level (off, error, warn, info, debug, trace)",
         ),
-        ("[[keys]]\nname = 'a'\nkey = 'b'\nrpm = 3", "config.toml line 4: unknown key 'keys.rpm'"),
+        ("[[keys]]\nname = 'a'\nkey = 'b'\nscope = 3", "config.toml line 4: unknown key 'keys.scope'"),
         ("[[keys]]\nname = 'a'", "config.toml line 1: 'keys.key' is required"),
         (
             "[[keys]]\nname = 'a'\nkey = 'b'\n[[keys]]\nname = 'a'\nkey = 'c'",
@@ -229,3 +233,48 @@ def test_a_secret_is_not_printed_by_accident():
 def test_odd_texts_give_sentences(text):
     """Hostile or broken text is refused with a sentence, never with a traceback."""
     assert all(sentence.startswith("config.toml ") for sentence in problems(text))
+
+
+def test_origins_speak_the_names_of_settings():
+    """For every model; a default has none, and the daemon's own keys are nobody's settings."""
+    loaded = load(
+        """port = 1
+slots = 2
+cache_type = "q8_0"
+rpc_servers = "a:1"
+tensor_split = "3,1"
+[sglang]
+tp_size = 2
+mixed_chunk = true
+[model_overrides.m]
+slots = 1
+ctx = 512
+tensor_split = ""
+[model_overrides.m.sglang]
+tp_size = 4
+""",
+        {"BLAZAR_DEFAULT_CTX": "4096"},
+    )
+    mine, other = loaded.origins_for("m"), loaded.origins_for("other")
+    assert mine == {
+        "slots": "[model_overrides.m]",
+        "ctx": "[model_overrides.m]",
+        "sglang.tp_size": "[model_overrides.m]",
+        "sglang.mixed_chunk": "config.toml, line 8",
+        "cache_type": "config.toml, line 3",
+        "cache_type_k": "config.toml, line 3",
+        "cache_type_v": "config.toml, line 3",
+        "rpc_servers": "config.toml, line 4",
+        "tensor_split": "config.toml, line 5",
+        "default_ctx": "BLAZAR_DEFAULT_CTX",
+    }
+    assert other["slots"] == "config.toml, line 2"
+    assert other["sglang.tp_size"] == "config.toml, line 7"
+    assert mine.keys() <= loaded.config.settings_for("m").keys()
+    assert other.keys() <= loaded.config.settings_for("other").keys()
+
+
+def test_the_side_of_a_cache_that_is_mirrored_has_the_other_s_origin():
+    """Who reads why the values have a format finds the line that says so."""
+    origins = load("\ncache_type_k = 'q8_0'").origins_for("any")
+    assert origins == dict.fromkeys(("cache_type_k", "cache_type_v"), "config.toml, line 2")

@@ -2,10 +2,11 @@
 
 import random
 import tomllib
+from itertools import pairwise
 
 import pytest
 
-from blazar.application.config.locate import Lines
+from blazar.application.config.locate import Lines, comments_in, placed
 
 TEXT = '''\
 # a comment with [brackets] and "quotes
@@ -104,3 +105,22 @@ def test_generated_files_are_located():
         tomllib.loads(text)
         lines = Lines(text)
         assert {path: lines.find(path) for path in expected} == expected
+
+
+def test_statements_are_cut_at_their_lines():
+    """Put together again with what lies between them, they are the text; a header's and an assignment's path is told."""
+    for text in (TEXT, TEXT.replace("\n", "\r\n"), TEXT.rstrip("\n")):
+        rows = list(placed(text))
+        pieces = [text[row.statement.start : row.statement.end] for row in rows]
+        between = [text[a.statement.end : b.statement.start] for a, b in pairwise(rows)]
+        assert all(not gap.strip() or gap.strip().startswith("#") for gap in between)
+        for row, piece in zip(rows, pieces, strict=True):
+            assert row.header == piece.lstrip().startswith("[")
+            assert row.path[: len(row.table)] == row.table
+            if not row.header:
+                tomllib.loads(piece)
+
+
+def test_comments_are_told_from_what_looks_like_one():
+    """A mark in a text is none."""
+    assert comments_in("a = '#x' # y\r\nb = '''\n# z\n''' #\n") == ["# y", "#"]

@@ -3,9 +3,10 @@
 import pytest
 from pydantic import ValidationError
 
-from blazar.application.config.knob import knob_of
+from blazar.application.config.knob import knob_of, table_in
 from blazar.application.config.layers import load_config
 from blazar.application.config.model import DAEMON_KEYS, GROUPS, SECTIONS, TABLES, Config, Override, section_of
+from blazar.application.config.tuning import TUNINGS
 
 
 def settings(text: str, model: str = "m") -> dict:
@@ -71,7 +72,7 @@ def test_zero_and_false_are_said():
 def test_the_daemons_own_keys_never_reach_a_child():
     """A flag table finds settings by name, and engines have a cors_origins as well (case J21)."""
     assert not DAEMON_KEYS & set(settings('cors_origins = ["*"]'))
-    assert set(Config.model_fields) - DAEMON_KEYS <= set(settings(""))
+    assert set(Config.model_fields) - DAEMON_KEYS - TUNINGS.keys() <= set(settings(""))
     assert TABLES < DAEMON_KEYS
 
 
@@ -110,3 +111,76 @@ def test_a_model_without_workers_of_its_own_has_everybody_s():
     """Its list replaces theirs; an empty one inherits it."""
     both = 'rpc_servers = "a:1"\n[model_overrides.m]\nrpc_servers = '
     assert [settings(both + own)["rpc_servers"] for own in ('"b:2,c:3"', '""')] == ["b:2,c:3", "a:1"]
+
+
+def test_shares_that_are_empty_are_everybody_s_too():
+    """As the setup document says of both lists; other texts replace, empty or not."""
+    both = "tensor_split = '3,1'\ncache_type = 'q8_0'\n[model_overrides.m]\ntensor_split = ''\ncache_type = ''"
+    assert (settings(both)["tensor_split"], settings(both)["cache_type"]) == ("3,1", "")
+
+
+GROUPED = {
+    # The setup document: what a group is for, as beginnings of names or as names.
+    "gateway": (
+        *("host", "port", "tls_", "cors_origins", "allowed_hosts"),
+        *("child_header_timeout_secs", "model_load_timeout_secs", "server_timeout_secs"),
+    ),
+    "routing": ("engine_routing", "router", "router_max_models", "failover"),
+    "resources": ("default_ctx", "max_loaded_models", "idle_", "spawn_mem_guard", "cache_ram_mb", "numa"),
+    "speculative": ("spec",),
+    "diffusion": ("sdcpp_",),
+    "whisper": ("whisper_",),
+    "vision": ("image_", "mtmd_", "mmproj_"),
+    "yarn": ("yarn_",),
+    "reasoning": ("reasoning",),
+    "observability": ("otlp_",),
+}
+
+
+def test_groups_are_those_of_the_document():
+    """Each has the keys that it is for, and no key of another section begins like one of them."""
+    assert set(GROUPS) == set(GROUPED)
+    for key in Config.model_fields:
+        section = section_of(key)
+        named = [
+            group
+            for group, names in GROUPED.items()
+            if key in names or key.startswith(tuple(n for n in names if n[-1] == "_"))
+        ]
+        named += [
+            group for group in ("speculative", "reasoning") if key.startswith(GROUPED[group]) and group not in named
+        ]
+        assert named == ([section.group] if section is not None and section.group else []), key
+
+
+def test_a_key_of_the_gateway_is_no_setting():
+    """What a listener, a governor or a downloader reads, by its kind of key."""
+    daemons = {
+        "port",
+        "tls_key",
+        "adaptive_slots",
+        "spec_auto_manage",
+        "ubatch_auto",
+        "keep_tags",
+        "sentinel",
+        "audit_log",
+        "mcp",
+    }
+    assert daemons <= DAEMON_KEYS
+    assert not {"spec", "sessions", "sdcpp_fa", "raw_lane_max_tokens", "child_transport", "numa", "agent"} & DAEMON_KEYS
+
+
+def test_tables_are_found_by_their_type():
+    """A new one needs no list."""
+    tables = {name for name, field in Config.model_fields.items() if table_in(field.annotation)}
+    assert tables == TABLES | TUNINGS.keys()
+    assert {
+        "keys",
+        "remotes",
+        "failover",
+        "mcp",
+        "engine_routing",
+        "semantic_cache",
+        "warm_peg",
+        "model_overrides",
+    } == TABLES

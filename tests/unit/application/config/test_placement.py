@@ -28,3 +28,9 @@ def test_shares_are_plain_numbers(shares):
     """What the engine would read as something else, or not at all, is refused here."""
     assert teaching.config_wants("ratios") in said(f"tensor_split = '{shares}'")
     assert load_config("tensor_split = '3,1.5,0'", "config.toml")
+
+
+@pytest.mark.parametrize("key", ["devices", "override_tensor", "spec_draft_override_tensor"])
+def test_no_item_of_a_list_is_empty(key):
+    """It would be a word of the command line that the engine ends itself over."""
+    assert said(f"{key} = ['']") == f"config.toml line 1: '{key}' must have at least 1 characters (found \"\")"

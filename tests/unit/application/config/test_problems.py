@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 import pytest
 from pydantic import BaseModel, Field, ValidationError
 
-from blazar.application.config.problems import spelled, why
+from blazar.application.config.model import Config, Override
+from blazar.application.config.problems import _WANTS, spelled, why
 from blazar.domain import teaching
 
 
@@ -81,3 +82,19 @@ def test_a_secret_is_never_repeated():
 def test_a_place_is_spelled_as_in_the_file(location, text):
     """Positions in a list are told by the line."""
     assert spelled(location) == text
+
+
+WRONG = ["x", "", "a,b", -5, 0, 2**40, 1.5, -0.5, float("nan"), True, [], ["x", 3], [[]], {}, {"a": 1}, {"a": {}}, [{}]]
+
+
+@pytest.mark.parametrize("key", [*Config.model_fields, *(f"model_overrides.{key}" for key in Override.model_fields)])
+def test_no_key_can_be_wrong_in_words_that_are_not_ours(key):
+    """Pydantic's own English reaches nobody, whatever stands behind a key."""
+    for wrong in WRONG:
+        name = key.removeprefix("model_overrides.")
+        values = {key: wrong} if name == key else {"model_overrides": {"m": {name: wrong}}}
+        try:
+            Config.model_validate(values)
+        except ValidationError as error:
+            for detail in error.errors(include_url=False):
+                assert detail["type"] in {"blazar", "extra_forbidden", *_WANTS}, (detail["type"], wrong)

@@ -112,6 +112,20 @@ def test_configuration_problems_are_rows():
     assert [(row["status"], row["detail"]) for row in bad] == [("fail", "c line 1: a"), ("fail", "c line 2: b")]
 
 
+def test_what_of_the_file_does_not_hold_is_told():
+    """Since when a daemon cannot use its file, and what waits for a restart."""
+    about = INSTALLATION._replace(
+        problems=("c line 1: a",), refused_since="2026-01-01T00:00:00Z", restart_needed=("port",)
+    )
+    report = asyncio.run(healthy(installation=about)())
+    found = [row for row in report["sections"][0]["rows"] if row["check"] == "configuration"]
+    assert [row["status"] for row in found] == ["fail", "fail", "warn"]
+    assert "since 2026-01-01T00:00:00Z" in found[0]["detail"]
+    assert found[1]["detail"] == "c line 1: a"
+    assert "port" in found[2]["detail"]
+    assert found[2]["remedy"] == "blazar restart"
+
+
 def test_no_gpu_is_no_fault():
     """A machine without a card is served by its processor."""
     assert rows(healthy(), "GPU")["gpu"]["status"] == "ok"

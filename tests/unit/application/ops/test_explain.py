@@ -1,9 +1,11 @@
 """The dry run."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from blazar.adapters.engines.llamacpp.spec import LLAMACPP
 from blazar.application.ops.explain import Explain
 from blazar.application.ports.children import Measured
 from blazar.application.supervise.charges import Tenant
@@ -38,6 +40,20 @@ def test_it_tells_the_whole_story():
     assert found["child_auth"] == teaching.child_with_key()
     assert found["refusal"] is None
     json.dumps(found)
+
+
+def test_who_needs_a_key_and_why_not():
+    """On a port unless configuration says no, on a socket only where it says so; a kind that takes none says that (D21)."""
+
+    def auth(**settings):
+        drivers = {LLAMACPP.kind: settings.pop("driver", LLAMACPP)}
+        return explain(settings=settings, drivers=drivers)["child_auth"]
+
+    assert auth() == teaching.child_with_key()
+    assert auth(child_auth=False) == teaching.child_auth_off()
+    assert auth(child_transport="unix") == teaching.child_on_socket("/m.sock")
+    assert auth(child_transport="unix", child_auth=True) == teaching.child_with_key()
+    assert auth(driver=replace(LLAMACPP, key_file_flag="")) == teaching.child_without_key("llamacpp")
 
 
 def test_a_load_that_does_not_fit_is_a_refusal_with_numbers():
@@ -79,6 +95,67 @@ def test_who_would_leave_and_who_would_be_waited_for(idle_since, evict, waits):
     found = Explain(MemoryModelCatalog([a_model("m")]), planner, census)("m", tenants)
     assert (found["fit"]["fits"], found["fit"]["evict"], found["fit"]["waits"]) == (False, evict, waits)
     assert found["refusal"] is None
+
+
+def test_every_flag_has_its_reason():
+    """As the compiler gives it; the words are those of the command line, behind the program's own."""
+    found = explain(settings={"extra_args": ["--temp", "-0.5"]})
+    words = [word for one in found["decisions"] for word in one["words"]]
+    assert found["argv"][1:] == words
+    assert all(one["reason"] for one in found["decisions"])
+    assert found["decisions"][-1]["key"] == "extra_args"
+    assert found["difference"] is None
+
+
+def against(planner, launch, model=None, key="m"):
+    """What is said while a child runs that was started as `launch`."""
+    tenant = a_tenant(key, 5.0)._replace(launch=launch)
+    row = model or a_model("m", ctx_train=8192)
+    return Explain(MemoryModelCatalog([row]), planner, FakeCensus())("m", [tenant])["difference"]
+
+
+def test_what_the_running_child_was_told_otherwise():
+    """Flags with their values, variables by name (values may be secrets), the build (case I12)."""
+    row = a_model("m", ctx_train=8192)
+    was = {
+        "ctx": 1024,
+        "slots": 1,
+        "engine_env": {"A": "1", "B": "2"},
+        "extra_args": ["--cache-ram", "-1", "--lora", "a"],
+    }
+    now = {
+        "ctx": 2048,
+        "slots": 1,
+        "engine_env": {"B": "3", "C": "4"},
+        "extra_args": ["--cache-ram", "0", "--lora", "a", "--lora", "b"],
+    }
+    launch = a_planner(FakeCensus(), {"m": was}).plan(row)
+    newer = MemoryEngineCatalog([an_engine("b20000")])
+    found = against(a_planner(FakeCensus(), {"m": now}, engines=newer), launch)
+    assert found["pid"] == 7
+    assert {"flag": "--ctx-size", "was": "1024", "is": "2048"} in found["changed"]
+    assert {"flag": "--cache-ram", "was": "-1", "is": "0"} in found["changed"]
+    assert (found["added"], found["removed"]) == (["--lora b"], [])
+    assert found["env"] == {"added": ["C"], "removed": ["A"], "changed": ["B"]}
+    assert found["engine"] == {"was": "b11434", "is": "b20000"}
+    json.dumps(found)
+
+
+def test_a_child_that_was_told_the_same_differs_in_nothing():
+    """Nor does one whose window requests have widened: the next child gets that window, too."""
+    planner = a_planner(FakeCensus(), {"m": {"ctx": 1024}})
+    row = a_model("m", ctx_train=8192)
+    for wish in (0, 4096):
+        found = against(planner, planner.plan(row, ctx=wish))
+        assert (found["added"], found["removed"], found["changed"], found["engine"]) == ([], [], [], None)
+
+
+def test_other_children_are_not_compared():
+    """And one that nobody knows the start of neither."""
+    planner = a_planner(FakeCensus(), {})
+    launch = planner.plan(a_model("m", ctx_train=8192))
+    assert against(planner, launch, key="other") is None
+    assert against(planner, None) is None
 
 
 def test_a_model_that_never_fits_is_refused_with_what_would_help():

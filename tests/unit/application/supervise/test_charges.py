@@ -94,3 +94,15 @@ def test_a_child_is_another_once_it_is_ready_or_replaced():
     assert loading.phase != loading._replace(promised=()).phase
     assert loading.phase != loading._replace(tenure=object()).phase
     assert loading.phase == loading._replace(idle_since=None, leaving=True).phase
+
+
+def test_odd_a_sleeping_model_keeps_its_claim():
+    """Or somebody else would lie where it wakes up. It would give back no more than it has, and awake it claims nothing twice."""
+    asleep = a_tenant(measured=Measured(GIB // 4, 0, (("CUDA0", 4 * GIB),)), again=((HOST, GIB),))
+    left = usage_of([asleep]).left_of(a_card(20 * GIB))
+    assert left.ram_available == 8 * GIB - GIB * 3 // 4
+    assert left.running == (Running("x", True, False, GIB // 4, (("CUDA0", 4 * GIB),)),)
+    awake = a_tenant(again=((HOST, GIB),))
+    assert usage_of([awake]).left_of(a_card(20 * GIB)) == usage_of([a_tenant()]).left_of(a_card(20 * GIB))
+    assert usage_of([asleep], gone={"x"}).left_of(a_card(20 * GIB)).ram_available == 8 * GIB + GIB // 4
+    assert usage_of([asleep], rested=True).running == usage_of([asleep]).running

@@ -2,7 +2,7 @@
 
 import pytest
 
-from blazar.application.supervise.fit_settings import Extras, cap_for, fit_settings
+from blazar.application.supervise.fit_settings import Extras, cap_for, extended, fit_settings, window_for
 from blazar.domain.fit.shape import Projector
 from tests.support.supervision import a_config
 
@@ -87,3 +87,30 @@ def test_what_is_loaded_beside_comes_along():
     projector = Projector("clip", 10, 20)
     found = fit_settings(settings_of(), 8192, extras=Extras(projector, lora_bytes=(5,)))
     assert (found.projector, found.lora_bytes, found.draft) == (projector, (5,), None)
+
+
+def test_a_stretched_window_is_longer_than_the_trained_one():
+    """By its factor, only above 1; what somebody chose may then go so far, and the default is used up to there."""
+    assert [extended(settings_of(ctx_extend=factor), 1000) for factor in (0.0, 0.5, 1.0, 2.5)] == [
+        1000,
+        1000,
+        1000,
+        2500,
+    ]
+    assert window_for(settings_of(ctx_extend=4.0), 1024, 1).ctx == 4096
+    assert window_for(settings_of(ctx_extend=2.0, ctx=9000), 1024, 1).ctx == 2048
+    assert cap_for(settings_of(ctx_extend=2.0), 1024) == 2048
+
+
+def test_where_experts_and_the_projector_lie_by_the_configuration():
+    """A preset, a device, and the word for none of them."""
+    found = asked(tensor_preset="moe-cpu-offload", mmproj_device="CUDA1")
+    assert (found.tensor_preset, found.projector_offload, found.projector_device) == ("moe-cpu-offload", True, "CUDA1")
+    for said in ({"mmproj_device": "none"}, {"mmproj_offload": False}):
+        found = asked(**said)
+        assert (found.projector_offload, found.projector_device) == (False, "")
+
+
+def test_what_is_guessed_at_once_is_planned_with():
+    """So many rows of logits more."""
+    assert fit_settings(settings_of(), 8192, extras=Extras(drafted=8)).drafted == 8

@@ -10,12 +10,17 @@ from blazar.application.config.model import Config
 from blazar.application.supervise.fit_settings import slots_for, unified, window_for
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed, Unserved
+from blazar.domain.fit.shape import Projector
 from blazar.domain.kinds import Task, Weights
+from blazar.domain.launch import Beside
+from blazar.domain.manifest import Manifest, Option
 from tests.fakes.catalog import a_model
 from tests.fakes.engines import MemoryEngineCatalog, an_engine
 from tests.fakes.hardware import GIB, FakeCensus, a_gpu, a_machine
-from tests.fakes.weights import heavy_shape
+from tests.fakes.weights import heavy_shape, some_facts, some_shape
 from tests.support.supervision import AnyWeightFiles, KnowsAll, a_config, a_planner
+
+ANY = tuple(Option((flag.name,)) for flag in LLAMACPP.flags if flag.name != "--spec-type")
 
 
 def settings_of(**said):
@@ -323,11 +328,100 @@ def test_the_prompt_cache_lives_on_what_the_plan_leaves():
 
 
 def test_the_default_configuration_says_the_floor_and_nothing_else():
-    """Keys at their defaults are silent but for D30, the threads (D23) and the capped cache."""
+    """Keys at their defaults are silent but for D30, the threads (D23), the capped cache and the sleep (setup document)."""
     words, threads = real_plan().plan.words, said(real_plan(), "--threads")
     assert " ".join(words[1:]) == (
         "--model /models/m.gguf --alias m --ctx-size 8192 --parallel 1 --no-kv-unified --flash-attn on --fit off "
         f"--cache-ram 8192 --threads {threads} --threads-batch {threads} --cors-origins localhost --no-ui --metrics --slots "
-        "--verbosity 4"
+        "--sleep-idle-seconds 300 --verbosity 4"
     )
     assert Config().settings_for("m")["ctx"] is None
+
+
+def test_decisions_name_who_set_what():
+    """Each word after the program has one, in order; the planner hands on who set a key."""
+    text = 'slots = 3\n[model_overrides.m]\nreasoning = "on"\nextra_args = ["--temp", "1"]'
+    loaded = load_config(text, "config.toml")
+    planner = a_planner(
+        FakeCensus(),
+        {},
+        drivers={LLAMACPP.kind: LLAMACPP},
+        settings_for=loaded.config.settings_for,
+        origins_for=loaded.origins_for,
+    )
+    plan = planner.plan(a_model("m")).plan
+    assert tuple(word for one in plan.decisions for word in one.words) == plan.words[1:]
+    reasons = {one.key: one.reason for one in plan.decisions}
+    for key in ("slots", "reasoning", "extra_args"):
+        assert reasons[key].startswith(f"{key} (")
+        assert not reasons[key].endswith("(default)")
+
+
+def test_a_projector_is_counted_where_it_is_attached():
+    """And told; a child that waits for the first picture is planned without."""
+    files = AnyWeightFiles()
+    files.content["/models/mmproj.gguf"] = "p"
+    files.projectors |= {f"/models/{name}.gguf": Projector("clip", 3 * GIB, 0) for name in ("m", "mmproj")}
+    files.beside["/models/m.gguf"] = "/models/mmproj.gguf"
+
+    def launch(**said):
+        return a_planner(FakeCensus(), {"m": said}, files, drivers={LLAMACPP.kind: LLAMACPP}).plan(a_model("m"))
+
+    assert (launch().verdict.memory.projector_bytes, said(launch(), "--mmproj")) == (0, None)
+    attached = launch(mmproj_policy="attach")
+    assert (attached.verdict.memory.projector_bytes, said(attached, "--mmproj")) == (3 * GIB, "/models/mmproj.gguf")
+    embedder = launch(mmproj_policy="attach", embeddings=True)
+    assert (embedder.verdict.memory.projector_bytes, said(embedder, "--mmproj")) == (0, None)
+
+
+def test_configured_adapters_are_counted():
+    """Each file, whatever its scale; one that cannot be read is noted."""
+    files = AnyWeightFiles()
+    files.content |= {"/l/a.gguf": "a", "/l/b.gguf": "b"}
+    files.sizes |= {"/l/a.gguf": 100, "/l/b.gguf": 50}
+
+    def launch(*loras):
+        return a_planner(FakeCensus(), {"m": {"loras": loras}}, files, drivers={LLAMACPP.kind: LLAMACPP}).plan(
+            a_model("m")
+        )
+
+    assert launch("/l/a.gguf:0.5", "/l/b.gguf").verdict.memory.lora_bytes == 150
+    assert any("/l/none.gguf" in note for note in launch("/l/none.gguf").plan.notes)
+
+
+def test_what_guesses_tokens_is_counted():
+    """A second model whole, heads by their own weights and cache, and the rows of logits that are checked at once."""
+    files = AnyWeightFiles()
+    files.facts["/d.gguf"] = some_facts("/d.gguf")
+    build = KnowsAll()
+    build.known = Manifest([Option(("--spec-type",), value="none,draft-mtp,draft-simple,ngram-cache"), *ANY])
+
+    def launch(beside=None, nextn=0):
+        files.every = replace(some_shape(trained=8192), nextn=nextn)
+        found = Beside(draft="/d.gguf", draft_family="simple") if beside else Beside()
+        planner = a_planner(
+            FakeCensus(), {}, files, drivers={LLAMACPP.kind: LLAMACPP}, probe=build, beside_for=lambda _: found
+        )
+        return planner.plan(a_model("m", ctx_train=8192))
+
+    plain = launch()
+    assert (said(plain, "--spec-type"), plain.sized.asked.drafted, plain.verdict.memory.draft_bytes) == (
+        "ngram-cache",
+        8,
+        0,
+    )
+    pair = launch(beside=True)
+    assert (said(pair, "--spec-type"), said(pair, "--model-draft")) == ("draft-simple", "/d.gguf")
+    assert pair.verdict.memory.draft_bytes > 240_128
+    heads = launch(nextn=1)
+    assert said(heads, "--spec-type") == "draft-mtp"
+    assert 0 < heads.verdict.memory.draft_bytes < pair.verdict.memory.draft_bytes
+
+
+def test_where_a_child_listens_is_part_of_its_plan():
+    """A port is chosen when it is started; a socket has its path already, each instance its own, and no words change."""
+    tcp, unix = real_plan("").plan, real_plan('child_transport = "unix"').plan
+    assert (tcp.socket, tcp.auth) == ("", True)
+    assert (unix.socket, unix.auth) == ("/m.sock", False)
+    assert unix.words == tcp.words
+    assert not {"--host", "--port", "--api-key-file"} & set(unix.words)

@@ -283,4 +283,22 @@ def test_weights_that_nobody_counts_are_started_with_the_same_words():
     assert launch.sized is None
     assert (launch.plan.ctx, launch.plan.slots) == (2048, 2)
     assert not {"--ctx-size", "--parallel", "--no-kv-unified"} & set(launch.plan.words)
-    assert launch.plan.notes == (teaching.extra_args_planned(("-c", "-np", "-no-kvu")),)
+    assert launch.plan.notes == (
+        teaching.extra_args_planned(("-c", "-np", "-no-kvu")),
+        *(teaching.flag_given_way(flag, "extra_args") for flag in ("--ctx-size", "--parallel", "--kv-unified")),
+    )
+
+
+def test_what_configuration_says_of_a_draft_is_planned_and_told():
+    """Places and number formats; words of a person's own win over it."""
+    keys = 'spec_draft_device = "CUDA1"\nspec_draft_type_k = "q8_0"\nspec_draft_type_v = "q8_0"\n'
+    three = Three(keys + extra(f"-md {DRAFTS}"))
+    plain = Three(extra(f"-md {DRAFTS}")).launch()
+    draft = three.launch().sized.asked.draft.settings
+    assert (draft.devices, draft.cache_type_k) == (("CUDA1",), "q8_0")
+    words = words_of(three)
+    assert words[words.index("--device-draft") + 1] == "CUDA1"
+    assert three.launch().verdict.memory.draft_bytes < plain.verdict.memory.draft_bytes
+    said = Three(keys + extra(f"-md {DRAFTS} -devd none")).launch()
+    assert (said.sized.asked.draft.settings.gpu_layers, said.verdict.placed) == (0, True)
+    assert "--device-draft" not in said.plan.words

@@ -6,12 +6,11 @@ import pytest
 
 from blazar.application.config.model import Config
 from blazar.application.supervise.prompt_cache import OPEN, PromptCache, prompt_cache, spare
-from blazar.application.supervise.surroundings import Sized
 from blazar.domain import teaching
 from blazar.domain.fit.machine import Device, Machine
 from blazar.domain.fit.planner import plan
 from blazar.domain.fit.settings import Settings
-from blazar.domain.fit.verdict import Outcome, Share
+from blazar.domain.fit.verdict import Outcome, Share, Verdict
 from tests.fakes.weights import heavy_shape
 
 MIB, GIB = 2**20, 2**30
@@ -19,11 +18,11 @@ MIB, GIB = 2**20, 2**30
 
 def sized(
     *shares: Share, outcome: Outcome = Outcome.FITS, devices: tuple[Device, ...] = (), now: int = 8, evict: str = ""
-) -> Sized:
+) -> tuple[Verdict, Machine]:
     """A verdict with these shares, on a machine that has `now` GiB free."""
     shape, asked, machine = heavy_shape(GIB), Settings(ctx=512, parallel=1), Machine(16 * GIB, now * GIB, devices)
     said = {"shares": shares, "outcome": outcome, "evict": (evict,) if evict else ()}
-    return Sized(replace(plan(shape, machine, asked), **said), asked, 0, shape, machine)
+    return replace(plan(shape, machine, asked), **said), machine
 
 
 def host(free: int = 8 * GIB, **changes: int) -> Share:
@@ -37,51 +36,51 @@ def test_the_default_is_the_configuration_s():
 
 def test_the_default_gives_way_to_the_plan():
     """What is left beyond the margin, rounded down; nothing at all where nothing is left."""
-    assert spare(sized(host())) == 2560
-    assert prompt_cache(OPEN, OPEN, sized(host())) == PromptCache(2560)
-    assert prompt_cache(OPEN, 2000, sized(host())) == PromptCache(2000)
-    assert prompt_cache(OPEN, OPEN, sized(host(free=5 * GIB))) == PromptCache(0)
+    assert spare(*sized(host())) == 2560
+    assert prompt_cache(OPEN, OPEN, *sized(host())) == PromptCache(2560)
+    assert prompt_cache(OPEN, 2000, *sized(host())) == PromptCache(2000)
+    assert prompt_cache(OPEN, OPEN, *sized(host(free=5 * GIB))) == PromptCache(0)
 
 
 def test_a_choice_stays_and_is_commented_on():
     """Who sets it may know better, and is told what the plan leaves."""
     note = teaching.prompt_cache_beyond(3000, 2560)
-    assert prompt_cache(3000, 3000, sized(host())) == PromptCache(3000, (note,))
-    assert prompt_cache(90_000, 3000, sized(host())) == PromptCache(3000, (note,))
-    assert prompt_cache(2560, 2560, sized(host())) == PromptCache(2560)
-    assert prompt_cache(0, 0, sized(host(free=5 * GIB))) == PromptCache(0)
+    assert prompt_cache(3000, 3000, *sized(host())) == PromptCache(3000, (note,))
+    assert prompt_cache(90_000, 3000, *sized(host())) == PromptCache(3000, (note,))
+    assert prompt_cache(2560, 2560, *sized(host())) == PromptCache(2560)
+    assert prompt_cache(0, 0, *sized(host(free=5 * GIB))) == PromptCache(0)
 
 
 def test_weights_that_may_be_dropped_are_no_room():
     """Prompts would drive them out, and every token would read them again."""
     paging = sized(host(free=5 * GIB, mapped=5 * GIB // 2), outcome=Outcome.PAGES)
-    assert prompt_cache(OPEN, OPEN, paging) == PromptCache(0)
+    assert prompt_cache(OPEN, OPEN, *paging) == PromptCache(0)
 
 
 def test_a_load_that_is_too_large_leaves_nothing():
     """It may be tried without the guard."""
-    assert prompt_cache(OPEN, OPEN, sized(host(free=GIB), outcome=Outcome.NEVER)) == PromptCache(0)
+    assert prompt_cache(OPEN, OPEN, *sized(host(free=GIB), outcome=Outcome.NEVER)) == PromptCache(0)
 
 
 def test_what_others_hold_is_room_once_they_leave():
     """Those named leave before it is started; where it would have to wait for others, they are still there."""
     later = {"outcome": Outcome.AFTER_EVICTION, "now": 6}
-    assert spare(sized(host(), evict="other", **later)) == 2560
-    assert spare(sized(host(), **later)) == 512
+    assert spare(*sized(host(), evict="other", **later)) == 2560
+    assert spare(*sized(host(), **later)) == 512
 
 
 def test_a_device_on_the_machine_s_memory_takes_of_it():
     """An integrated GPU's part lies in the same memory; a card's own does not."""
     shares = (host(), Share("Vulkan0", 8 * GIB, 8 * GIB, weights=GIB), Share("CUDA0", 8 * GIB, 8 * GIB, weights=GIB))
     devices = (Device("Vulkan0", "vulkan", 8 * GIB, 8 * GIB, "i", True), Device("CUDA0", "cuda", 8 * GIB, 8 * GIB, "c"))
-    assert spare(sized(*shares, devices=devices)) == 1536
+    assert spare(*sized(*shares, devices=devices)) == 1536
 
 
 @pytest.mark.parametrize(
     "unknown",
-    [None, sized(host(free=0)), sized(host(), now=0), sized(host(), outcome=Outcome.REFUSED), sized()],
+    [(None, None), sized(host(free=0)), sized(host(), now=0), sized(host(), outcome=Outcome.REFUSED), sized()],
 )
 def test_where_nobody_knows_it_stays_as_configured(unknown):
     """No verdict, none that counted anything, no figure for free memory."""
-    assert prompt_cache(OPEN, OPEN, unknown) == PromptCache(OPEN)
-    assert prompt_cache(9000, 9000, unknown) == PromptCache(9000)
+    assert prompt_cache(OPEN, OPEN, *unknown) == PromptCache(OPEN)
+    assert prompt_cache(9000, 9000, *unknown) == PromptCache(9000)

@@ -17,9 +17,10 @@ from blazar.domain.errors import (
     SpawnFailed,
     Unserved,
 )
-from blazar.domain.kinds import Task
+from blazar.domain.kinds import EngineKind, Task
 from tests.fakes.catalog import a_model
 from tests.fakes.children import Script
+from tests.fakes.engines import an_engine
 from tests.fakes.hardware import a_machine
 from tests.support.supervision import story
 
@@ -396,6 +397,19 @@ async def test_other_changes_of_the_catalog_touch_no_child(world):
 
 
 # Shutdown
+
+
+@story()
+async def test_another_active_build_is_news(world):
+    """It is the next children's; who installs without using it changes nothing."""
+    world.planner.engines.add_engine(an_engine("b20000"))
+    world.catalog.add_model(a_model("d"))
+    await world.clock.advance(1)
+    assert world.told("engine_changed") == []
+    world.planner.engines.set_active(EngineKind.LLAMACPP, "b20000")
+    world.catalog.add_model(a_model("e"))
+    await world.clock.advance(1)
+    assert world.told("engine_changed") == [{"lane": "llamacpp", "engine": "b20000", "was": "b11434"}]
 
 
 @story(a={"slots": 1})

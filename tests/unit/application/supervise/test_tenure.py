@@ -15,6 +15,7 @@ from blazar.domain.errors import (
     ChildSilent,
     SpawnFailed,
 )
+from blazar.domain.manifest import Manifest
 from tests.fakes.catalog import a_model
 from tests.fakes.children import TERM, Script
 from tests.support.supervision import story
@@ -29,11 +30,11 @@ class SlowProbe(FlagProbe):
         self.loop, self.answer = asyncio.get_running_loop(), threading.Event()
         self.asked, self.threads = asyncio.Queue(), []
 
-    def known_flags(self, engine):
+    def manifest(self, engine):
         self.threads.append(threading.current_thread())
         self.loop.call_soon_threadsafe(self.asked.put_nowait, engine.tag)
         assert self.answer.wait(WATCHDOG)
-        return frozenset()
+        return Manifest()
 
 
 def slow(world):

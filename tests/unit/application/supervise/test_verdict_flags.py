@@ -65,14 +65,14 @@ def test_two_cards_share_and_are_pinned():
     assert env == {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": "0,1"}
 
 
-def test_in_doubt_the_engine_s_own_mapping_holds():
-    """Cards of two makers, and cards that are not CUDA's at all."""
+def test_odd_in_doubt_the_environment_stays_untouched():
+    """Cards of two makers, and cards that are not CUDA's at all: the engine's own mapping holds (setup document)."""
     mixed = Machine(
         64 * GIB,
         64 * GIB,
         (Device("CUDA0", "cuda", 24 * GIB, 24 * GIB), Device("ROCm0", "rocm", 24 * GIB, 24 * GIB)),
     )
-    assert told(mixed, 30)[1] == {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+    assert told(mixed, 30)[1] == {}
     radeon = Machine(64 * GIB, 64 * GIB, (Device("ROCm0", "rocm", 24 * GIB, 24 * GIB),))
     flags, env = told(radeon, 10)
     assert (flags["devices"], env) == (("ROCm0",), {})

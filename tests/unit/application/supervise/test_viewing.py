@@ -6,8 +6,10 @@ import pytest
 
 from blazar.application.ports.children import HOST, MAPPED, REPACKED, Buffer, Measured
 from blazar.application.supervise.viewing import occupant_of, tenant_of, view_of
+from blazar.domain.argv import Flag
+from blazar.domain.kinds import EngineKind
 from tests.fakes.children import Script
-from tests.support.supervision import story
+from tests.support.supervision import PlainDriver, story
 
 
 def instance(world, key="a"):
@@ -74,3 +76,21 @@ async def test_pages_of_the_file_that_were_repacked_are_not_counted_twice(world)
     assert (view.rss, view.measured, view.allocated) == (210 * mib, 140 * mib, 120 * mib)
     assert tenant is not None
     assert (tenant.measured.resident, tenant.measured.mapped) == (140 * mib, 40 * mib)
+
+
+@story()
+async def test_a_child_that_may_sleep_is_remembered_as_it_was(world):
+    """The most of main memory that it has been seen to hold is what it will want again; only where it was told to sleep."""
+    world.planner.drivers[EngineKind.LLAMACPP].flags = (
+        *PlainDriver.flags,
+        Flag("--sleep-idle-seconds", "idle_sleep_secs"),
+    )
+    world.children.appetites["a"] = Measured(200)
+    (await world.lease("a")).release()
+    assert tenant_of(instance(world), pinned=False).again == ((HOST, 200),)
+    world.children.of("a").uses = Measured(20)
+    tenant = tenant_of(instance(world), pinned=False)
+    assert (tenant.measured.resident, tenant.again) == (20, ((HOST, 200),))
+    del world.planner.drivers[EngineKind.LLAMACPP].flags
+    (await world.lease("b")).release()
+    assert tenant_of(instance(world, "b"), pinned=False).again == ()

@@ -186,3 +186,11 @@ def test_a_weight_of_the_hosts_has_room_on_the_first_device():
     host, first, second = place(load(Dense(size=20 * GIB).shape(), cards(8, 8))).shares
     assert first.compute > largest > second.compute
     assert host.weights > 0
+
+
+def test_guesses_are_rows_of_logits_more():
+    """As many as are checked at once; a draft that says nothing is taken to guess a round number."""
+    assert outputs(DENSE, replace(CLOSED, drafted=8)) == 9
+    assert outputs(DENSE, replace(CLOSED, parallel=3, drafted=48)) == 147
+    assert outputs(DENSE, replace(CLOSED, draft=Draft(DENSE, CLOSED))) == 1 + DRAFTED
+    assert outputs(DENSE, replace(CLOSED, draft=Draft(DENSE, CLOSED), drafted=3)) == 4

@@ -1,5 +1,8 @@
 """The config verbs."""
 
+import os
+
+from blazar.adapters.files.daemonfiles import DaemonNote
 from tests.support.command_line import Cli, FakeRoot
 
 
@@ -38,3 +41,70 @@ def test_validate_tells_everything_that_is_wrong(cli: Cli, root: FakeRoot) -> No
     assert cli("config", "validate") == (1, "", "error: line 1: a\nerror: line 2: b\n")
     said = cli("config", "validate", "--json")
     assert (said.code, said.json()["valid"], said.json()["problems"]) == (1, False, ["line 1: a", "line 2: b"])
+
+
+def test_validate_tells_what_is_accepted_and_should_be_known(cli: Cli, root: FakeRoot) -> None:
+    """It is valid all the same."""
+    root.places.config_file.touch()
+    root.settings.warned = ["a key in clear"]
+    assert cli("config", "validate") == (0, f"{root.places.config_file} is valid\nwarning: a key in clear\n", "")
+    said = cli("config", "validate", "--json").json()
+    assert (said["valid"], said["warnings"]) == (True, ["a key in clear"])
+
+
+def test_list_quiet_is_for_completion(cli: Cli, root: FakeRoot) -> None:
+    """Names only, whatever is wrong with the file."""
+    root.settings.problems = ["line 1: a"]
+    assert cli("config", "list", "--quiet").out == "host\nport\n"
+
+
+def test_schema_is_json(cli: Cli) -> None:
+    """With and without --json."""
+    assert cli("config", "schema").json() == cli("config", "schema", "--json").json() == {"type": "object"}
+
+
+def test_set_says_what_changed(cli: Cli, root: FakeRoot) -> None:
+    """What it was, what it is, and where; the second time that nothing was changed."""
+    file = root.places.config_file
+    assert cli("config", "set", "slots", "2").out == f"slots = 2 (before: 0) in {file}\n"
+    assert cli("config", "set", "slots", "2").out == f"{file} says slots = 2 already: nothing was changed\n"
+    said = cli("config", "set", "slots", "3", "--json").json()
+    assert said == {
+        "key": "slots",
+        "value": "3",
+        "before": "2",
+        "changed": True,
+        "path": str(file),
+        "shadowed_by": None,
+        "restart": False,
+    }
+    assert cli("config", "set", "slots", "4", "-q") == (0, "", "")
+
+
+def test_unset_says_what_holds(cli: Cli, root: FakeRoot) -> None:
+    """Or that it was not set."""
+    file = root.places.config_file
+    cli("config", "set", "slots", "2")
+    assert cli("config", "unset", "slots").out == f"slots is no longer in {file}: 0 holds\n"
+    assert cli("config", "unset", "slots").out == f"'slots' is not set in {file}: 0 holds\n"
+    assert cli("config", "unset", "slots", "--json").json()["changed"] is False
+
+
+def test_what_is_read_at_the_start_needs_another_one(cli: Cli, root: FakeRoot) -> None:
+    """Said only where a daemon runs."""
+    assert "restart" not in cli("config", "set", "port", "1").out
+    pid = os.getpid()
+    start = root.processes.start_time(pid)
+    DaemonNote(root.places.run).write("http://127.0.0.1:9", pid, start)
+    said = cli("config", "set", "port", "2").out
+    assert said.endswith("\n'port' is read when the daemon starts: blazar restart makes the running one follow\n")
+    assert cli("config", "set", "port", "3", "--json").json()["restart"] is True
+    assert "restart" not in cli("config", "set", "slots", "3").out
+
+
+def test_a_variable_that_wins_is_named(cli: Cli, root: FakeRoot) -> None:
+    """Else a person would wonder why nothing happens."""
+    root.settings.shadow = "BLAZAR_DEFAULT_CTX"
+    said = cli("config", "set", "default_ctx", "512").out.splitlines()[1]
+    assert said == "here environment variable BLAZAR_DEFAULT_CTX says something else about 'default_ctx', and wins"
+    assert cli("config", "unset", "default_ctx", "--json").json()["shadowed_by"] == "BLAZAR_DEFAULT_CTX"

@@ -19,15 +19,54 @@ from blazar.adapters.engines.llamacpp import embedded
 from blazar.adapters.engines.llamacpp.embedded import WrongWord, help_text, main, params_from, said
 from blazar.adapters.engines.llamacpp.flags import LLAMACPP_FLAGS
 from blazar.adapters.engines.llamacpp.options import OPTIONS
-from blazar.adapters.engines.probe import flags_in
+from blazar.adapters.engines.llamacpp.speculation import SIZES
 from blazar.application.config.layers import load_config
 from blazar.domain.argv import compile_argv
+from blazar.domain.manifest import parse_help
 from tests.support.minilm_gguf import DIMENSIONS, minilm_model
 from tests.support.scripted_gguf import CONCLUSION, HELLO, HELLO_TOKENS, THOUGHT, scripted_model
 
 WORDS = (sys.executable, "-m", EMBEDDED_MODULE)
 # The wheel has no field for these; its --help does not list them, so they are reported and never sent.
-NOT_IN_THE_WHEEL = {"--device", "--n-cpu-moe", "--n-cpu-ffn", "--rpc", "--gpu-layers-draft", "--device-draft"}
+NOT_IN_THE_WHEEL = {
+    "--device",
+    "--n-cpu-moe",
+    "--n-cpu-ffn",
+    "--cpu-moe",
+    "--rpc",
+    "--agent",
+    "--tools",
+    "--tools-runtime",
+    "--mcp-servers-config",
+    "--adaptive-target",
+    "--adaptive-decay",
+    "--lookup-cache-static",
+    "--lookup-cache-dynamic",
+    "--no-spec-draft-backend-sampling",
+    "--gpu-layers-draft",
+    "--device-draft",
+    "--cache-type-k-draft",
+    "--cache-type-v-draft",
+    "--override-tensor-draft",
+    "--cpu-moe-draft",
+    "--n-cpu-moe-draft",
+    "--threads-draft",
+    "--threads-batch-draft",
+    "--cpu-range-draft",
+    "--cpu-strict-draft",
+    "--cpu-strict-batch-draft",
+    "--prio-draft",
+    "--prio-batch-draft",
+    "--poll-draft",
+    "--poll-batch-draft",
+    "--draft-p-split",
+    "--spec-ngram-simple-size-n",
+    "--spec-ngram-simple-size-m",
+    "--spec-ngram-simple-min-hits",
+    "--spec-ngram-mod-n-match",
+    "--spec-ngram-mod-n-min",
+    "--spec-ngram-mod-n-max",
+}
 
 with_engine = pytest.mark.skipif(
     importlib.util.find_spec("xllamacpp") is None, reason="the embedded engine is not installed (blazar[embedded])"
@@ -36,7 +75,7 @@ with_engine = pytest.mark.skipif(
 
 def test_help_lists_what_the_table_can_say() -> None:
     """Every flag that the wheel can honour is in its help, spelled as the real server spells it."""
-    known = flags_in(help_text())
+    known = set(parse_help(help_text()))
     assert {flag.name for flag in LLAMACPP_FLAGS} - known == NOT_IN_THE_WHEEL
     assert {"-c", "--ctx-size", "-kvu", "-no-kvu", "--no-kv-unified", "-h", "--help", "--version"} <= known
 
@@ -242,9 +281,52 @@ rpc_servers = "10.0.0.2:50052"
 cache_type_k = "q8_0"
 cache_type_v = "q4_0"
 kv_unified = true
+kv_unified_per_slot = 256
+tensor_preset = "moe-cpu-offload"
+ctx_extend = 2.0
+mmproj_offload = false
+mmproj_device = "none"
+image_min_tokens = 1
+image_max_tokens = 2
+mtmd_batch_max_tokens = 3
+video_fps = 1.0
+video_timestamp_interval = 1.0
+video_ffmpeg_dir = "/f"
+lora_init_without_apply = true
+adaptive_target = 0.5
+adaptive_decay = 0.5
+agent = true
+server_tools = "all"
+server_tools_runtime = "docker:x"
+mcp_servers_config = "/x.json"
+lookup_cache_static = "/s"
+lookup_cache_dynamic = "/d"
+ngram_mod_n_match = 1
+ngram_mod_n_min = 1
+ngram_mod_n_max = 1
+spec_draft_ngl = 0
+spec_draft_device = "none"
+spec_draft_type_k = "q8_0"
+spec_draft_type_v = "q8_0"
+spec_draft_override_tensor = ["a=CPU"]
+spec_draft_cpu_moe = true
+spec_draft_n_cpu_moe = 1
+spec_draft_threads = 1
+spec_draft_threads_batch = 1
+spec_draft_cpu_range = "0-1"
+spec_draft_cpu_strict = true
+spec_draft_cpu_strict_batch = true
+spec_draft_prio = 1
+spec_draft_prio_batch = 1
+spec_draft_poll = 1
+spec_draft_poll_batch = 1
+spec_draft_backend_sampling = false
+spec_draft_p_min = 0.5
+spec_draft_p_split = 0.5
 [model_overrides.m]
 embeddings = true
 chat_template = "{{ messages }}"
+loras = ["/a.gguf", "/b.gguf"]
 """
 
 
@@ -255,11 +337,17 @@ def test_every_key_of_the_configuration_is_honoured() -> None:
 
     settings = load_config(EVERYTHING, "config.toml").config.settings_for("m")
     planned = {"model_path": "/m", "alias": "m", "ctx_size": 512, "slots": 1, "pooling": "mean"}
-    planned |= {"gpu_layers": 3, "kv_unified_per_slot": 256, "projector_offload": False, "projector_device": "none"}
-    planned |= {"draft_gpu_layers": 0, "draft_devices": ("none",)}
-    argv = compile_argv(LLAMACPP_FLAGS, settings | planned, flags_in(help_text()))
-    assert set(argv.unknown) == NOT_IN_THE_WHEEL
-    silent = {flag.name for flag in LLAMACPP_FLAGS} - {*argv.words, *argv.unknown}
+    planned |= {
+        "gpu_layers": 3,
+        "projector": "/p",
+        "rope_scaling": "yarn",
+        "spec_type": "ngram-simple",
+        "sessions": "/tmp",
+    }
+    planned |= {"draft_model": "/d", "draft_n_max": 8, **dict.fromkeys(SIZES, ("ngram-simple", 2))}
+    argv = compile_argv(LLAMACPP_FLAGS, settings | planned, parse_help(help_text()))
+    assert {*argv.unknown, *argv.refused} == NOT_IN_THE_WHEEL
+    silent = {flag.name for flag in LLAMACPP_FLAGS} - {*argv.words, *argv.unknown, *argv.refused}
     # Said by their negatives, or excluded by chat_template.
     assert silent == {"--cont-batching", "--op-offload", "--chat-template-file"}
     params = params_from(xllamacpp, list(said(argv.words)))
@@ -282,7 +370,7 @@ class Server:
                 "threads_batch": 1,
                 "warmup": False,
             },
-            flags_in(help_text()),
+            parse_help(help_text()),
         ).words
         with log.open("wb") as file:
             self.process = subprocess.Popen(

@@ -8,8 +8,7 @@ import pytest
 
 import blazar.adapters.engines.llamacpp as package
 from blazar.adapters.engines.llamacpp.flags import LLAMACPP_FLAGS
-from blazar.domain.argv import FLOOR
-from blazar.domain.argv import compile_argv
+from blazar.domain.argv import FLOOR, Missing, compile_argv
 from tests.stubs import llama_server
 
 REQUIRED = {"model_path": "/m.gguf", "alias": "m", "ctx_size": 4096, "slots": 1, "kv_unified": False}
@@ -47,6 +46,19 @@ def test_the_floor_is_always_said() -> None:
         ({"chat_template_kwargs": {"b": True, "a": 1}}, '--chat-template-kwargs {"a":1,"b":true}'),
         ({"embeddings": True, "pooling": "mean"}, "--embeddings --pooling mean"),
         ({"lazy_mode": "on"}, "--lazy-mode on"),
+        ({"tensor_preset": True}, "--cpu-moe"),
+        ({"loras": ["/a", "/b"]}, "--lora /a,/b"),
+        ({"loras": ["/a:0.5", "/b"]}, "--lora-scaled /a:0.5,/b:1"),
+        ({"idle_sleep_secs": 300}, "--sleep-idle-seconds 300"),
+        ({"sessions": "/s/"}, "--slot-save-path /s/"),
+        ({"ngram_size_n": ("ngram-map-k4v", 5)}, "--spec-ngram-map-k4v-size-n 5"),
+        ({"ngram_size_m": ("ngram-simple", 5)}, "--spec-ngram-simple-size-m 5"),
+        ({"spec_draft_cpu_strict": False}, "--cpu-strict-draft 0"),
+        ({"spec_draft_backend_sampling": False}, "--no-spec-draft-backend-sampling"),
+        ({"spec_draft_poll": 0}, "--poll-draft 0"),
+        ({"spec_draft_p_min": 0.0}, "--draft-p-min 0.0"),
+        ({"video_timestamp_interval": 1500.0}, "--video-timestamp-interval 1500"),
+        ({"ctx_extend": 4.0, "rope_scaling": "yarn"}, "--rope-scaling yarn --rope-scale 4.0"),
     ],
 )
 def test_settings_that_are_said(settings: dict[str, Any], said: str) -> None:
@@ -70,6 +82,14 @@ def test_settings_that_are_said(settings: dict[str, Any], said: str) -> None:
         {"override_tensor": []},
         {"chat_template_kwargs": {}},
         {"cpu_strict": False},
+        {"tensor_preset": False},
+        {"idle_sleep_secs": 0},
+        {"sessions": ""},
+        {"ngram_size_n": None},
+        {"spec_draft_backend_sampling": True},
+        {"spec_draft_cpu_strict": None},
+        {"adaptive_target": 0.0},
+        {"ubatch_size": 0},
     ],
 )
 def test_settings_that_stay_silent(settings: dict[str, Any]) -> None:
@@ -99,3 +119,33 @@ def test_the_test_engine_takes_every_flag() -> None:
     for key in ("kv_unified", "cont_batching", "op_offload"):
         said = compile_argv(LLAMACPP_FLAGS, {key: False}, ()).words
         assert {word for word in said if word.startswith("--no-")} <= takes
+
+
+def test_rows_without_which_the_child_would_be_another_one_refuse_the_load() -> None:
+    """Window, numbers, places, files and kinds of answer that somebody chose; comfort and speed are left out with a warning."""
+    needed = {flag.name for flag in LLAMACPP_FLAGS if flag.missing is Missing.REFUSE}
+    assert {
+        "--cache-type-k",
+        "--device",
+        "--tensor-split",
+        "--embeddings",
+        "--rope-scale",
+        "--spec-type",
+        "--lora",
+    } <= needed
+    assert {"--mmproj", "--override-tensor", "--rpc", "--chat-template", "--tools-runtime"} <= needed
+    assert (
+        not {"--context-shift", "--poll", "--slot-save-path", "--sleep-idle-seconds", "--no-ui", "--reasoning"} & needed
+    )
+
+
+def test_rows_that_are_always_said_say_why() -> None:
+    """No setting explains them."""
+    assert all(flag.why for flag in LLAMACPP_FLAGS if flag.key == FLOOR)
+
+
+def test_only_what_the_engine_adds_up_is_said_beside_a_person_s() -> None:
+    """Of all others its last one wins, and ours gives way."""
+    adds = {flag.name for flag in LLAMACPP_FLAGS if flag.adds}
+    main = {"--cpu-moe", "--n-cpu-moe", "--n-cpu-ffn", "--override-tensor", "--lora"}
+    assert adds == main | {"--cpu-moe-draft", "--n-cpu-moe-draft", "--override-tensor-draft"}

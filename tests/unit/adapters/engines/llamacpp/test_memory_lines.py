@@ -147,3 +147,14 @@ def test_what_only_looks_like_it_is_not_heard() -> None:
     memory.feed("x" * 10 * LONGEST_LINE)
     memory.feed("\n" + HEAD + ON_CPU[0] + "\n")
     assert [buffer.what for buffer in memory.buffers] == ["mapped"]
+
+
+def test_one_that_slept_is_not_counted_twice() -> None:
+    """Awake again it announces everything anew; until it has, it counts as what it had (`--sleep-idle-seconds`)."""
+    sleeps = (
+        "srv  handle_sleep: server is entering sleeping state",
+        "srv  handle_sleep: server is exiting sleeping state",
+    )
+    awake = heard(*ON_CPU)
+    assert heard(*ON_CPU, *sleeps) == heard(*ON_CPU, *sleeps, *ON_CPU[:3]) == awake
+    assert heard(*ON_CPU, *sleeps, *ON_CPU) == heard(*ON_CPU, *sleeps, *ON_CPU, *sleeps, *ON_CPU) == awake

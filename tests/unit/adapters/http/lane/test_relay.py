@@ -91,6 +91,21 @@ def test_whole_answers_have_no_beat() -> None:
     run(test, BEAT)
 
 
+def test_other_limits_hold_for_answers_that_begin_then() -> None:
+    """A reload changes no answer that is under way."""
+
+    async def test(rig: Rig) -> None:
+        before = await rig.post(CHAT, STREAM)
+        rig.lane.limits = BEAT
+        after = await rig.post(CHAT, STREAM)
+        await rig.clock.advance(16)
+        assert (before.status, after.status) == (0, 200)
+        before.leave()
+        after.leave()
+
+    run(test, Limits(heartbeat=0))
+
+
 def test_no_beat_when_turned_off() -> None:
     """`heartbeat` 0."""
 

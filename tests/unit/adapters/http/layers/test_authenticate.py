@@ -16,6 +16,16 @@ LOCKED = doors(keys=(KEY, Key("phone", "plm_other"), Key("kiosk", "plm_small", (
 SENTENCE = "missing or invalid API key (Authorization: Bearer or x-api-key)"
 
 
+def test_who_is_refused_is_told() -> None:
+    """Where from and what was asked for; nobody who has a key, or asks for what needs none, and never what was shown."""
+    told: list[tuple[str, str]] = []
+    behind = doors(keys=(KEY,), refused=lambda *about: told.append(about))
+    app = request_log(authenticate(fine, behind), behind)
+    for path, key in (("/api/tags", "plm_wrong"), ("/api/tags", "plm_secret"), ("/health", "plm_wrong")):
+        call(app, "GET", path, [("x-api-key", key)])
+    assert told == [("127.0.0.1", "/api/tags")]
+
+
 def test_without_keys_everything_is_open() -> None:
     """The layer is not there at all."""
     assert authenticate(fine, doors()) is fine

@@ -1,0 +1,27 @@
+"""stable-diffusion.cpp's sd-server as a record.
+
+ODD: it knows no alias (its /v1/models lists `sd-cpp-local` whatever it serves), answers every origin, and shares a port that
+another sd-server holds instead of failing: there is nothing that it prints then.
+"""
+
+from blazar.adapters.engines.sdcpp.flags import EXTRA_KEYS, SDCPP_FLAGS
+from blazar.adapters.engines.sdcpp.reserved import RESERVED
+from blazar.adapters.engines.sdcpp.resolve import resolve
+from blazar.adapters.engines.spec import EngineSpec
+from blazar.domain.kinds import EngineKind
+
+SDCPP = EngineSpec(
+    kind=EngineKind.SDCPP,
+    flags=SDCPP_FLAGS,
+    server="sd-server",
+    load_cap_secs=180.0,  # a precompiled engine (D34)
+    health=b"/v1/models",  # ODD: /health is 404; it binds only after the load, so that until then nobody answers
+    models=b"/v1/models",
+    host_flag="--listen-ip",
+    port_flag="--listen-port",
+    key_file_flag="",  # takes none (D21)
+    scrubbed=("SD_VK_DEVICE", "SD_MMAP_FLAGS"),  # a device and a way of loading that nobody asked for
+    reserved=RESERVED,
+    resolve=resolve,
+    extra_keys=EXTRA_KEYS,
+)

@@ -1,0 +1,34 @@
+"""Keys of engine builds and downloads: which, how fast, how long they stay. Root-only (D26)."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from blazar.application.config.knob import Keys, Knob, Positive, Whole, shaped
+
+Url = Annotated[str, shaped(r"https?://[^\s/?#]\S*", "http_url")]
+
+
+class EngineKeys(Keys):
+    """Builds of engines, and everything that is downloaded."""
+
+    title: ClassVar[str] = "Engines and downloads"
+    daemon: ClassVar[bool] = True
+
+    engine_asset: Annotated[str, Field(min_length=1), shaped(r"[A-Za-z0-9][A-Za-z0-9._-]*", "flavor")] = "auto"
+    """Which flavor of a release is installed, such as cpu or vulkan; auto: the one that suits this machine."""
+    update_channel: Literal["latest", "stable"] = "latest"
+    """Which releases updates are taken from: latest has those that are not marked stable yet, too."""
+    engine_check_secs: Whole = 86400
+    """Seconds between two looks for newer builds; nothing is installed by them. 0: never."""
+    keep_tags: Positive = 2
+    """Builds of a kind that stay after an install, the newest ones, beside the active and local ones; voices alike."""
+    fork_retire_days: Whole = 7
+    """Days after which a curated fork build is deleted when the official one can do all that it could. 0: never."""
+    # More connections than this are taken for an attack by some hosts.
+    download_connections: Annotated[int, Field(ge=1, le=64)] = 8
+    """Connections that one large file is fetched by; 1: a single one, which can be resumed."""
+    download_speed_limit_mb: Annotated[Whole, Knob(env=("BLAZAR_DOWNLOAD_SPEED_LIMIT_MB",))] = 0
+    """Most megabytes a second of all downloads together. 0: no limit."""
+    capability_registry_url: Annotated[Url | None, Knob(env=("BLAZAR_CAPABILITY_REGISTRY",), empty=True)] = None
+    """Address of the list of builds for special models; unset: the usual one, `""`: none is asked."""

@@ -1,0 +1,33 @@
+"""The running configuration as an answer: values without secrets, who set them, what waits for a restart, what is wrong with the file."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from blazar.application.config.live import LiveConfig
+from blazar.application.config.render import redacted
+from blazar.domain.wire.stamps import rfc3339
+
+
+@dataclass(frozen=True, slots=True)
+class ShowConfig:
+    """`path` is where the file is, or would be."""
+
+    live: LiveConfig
+    path: str
+
+    def __call__(self) -> dict[str, Any]:
+        """`origins` has an entry for every key that is not at its default."""
+        loaded, refused = self.live.loaded, self.live.refused
+        return {
+            "path": self.path,
+            "values": redacted(loaded.config),
+            "origins": {
+                key: {"layer": origin.layer, "where": origin.where}
+                for key, origin in loaded.origins.items()
+                if origin.layer != "default"
+            },
+            "restart_needed": list(self.live.pending),
+            "refused": None
+            if refused is None
+            else {"since": rfc3339(refused.since), "problems": list(refused.problems)},
+        }

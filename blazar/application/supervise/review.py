@@ -1,0 +1,73 @@
+"""Whether a running child would be told something else by another configuration. Plans to compare, and starts and stops nothing.
+
+Both configurations are planned anew and under the same circumstances, those that the child was planned under: what else runs now,
+how much memory is free and which build is active must not look like a change of the configuration.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from blazar.application.ports.hardware import HardwareCensus
+from blazar.application.supervise.charges import NOBODY, Usage
+from blazar.application.supervise.launch_plan import LaunchPlanner
+from blazar.application.supervise.sizing import Sizing
+from blazar.application.supervise.surroundings import Launch
+from blazar.domain.errors import BlazarError
+from blazar.domain.fit.machine import Machine as Placement
+from blazar.domain.records import Engine, Machine, Model
+
+Settings = Mapping[str, Any]
+
+
+def plan_once(planner: LaunchPlanner, model: Model, key: str, ctx: int = 0, usage: Usage = NOBODY) -> Launch:
+    """A launch of one configuration, remembered with it: a reload in the middle of planning would otherwise mix two."""
+    settings = planner.settings_for(model.name)
+    return _fixed(planner, model.name, settings).plan(model, key, ctx, usage)._replace(settings=settings)
+
+
+def outdated(planner: LaunchPlanner, launch: Launch, settings: Settings) -> bool:
+    """Whether `settings` mean another child than the one that `launch` became. Blocking, as planning is."""
+    if settings == launch.settings:
+        return False
+    still = _Still(planner.hardware.read())
+    then = launch.sized.machine if launch.sized is not None else None
+    sizing = _AsThen(planner.sizing.files, still, then=then)
+    there = replace(planner, hardware=still, sizing=sizing)
+    return _told(there, launch, launch.settings) != _told(there, launch, settings)
+
+
+def _fixed(planner: LaunchPlanner, name: str, settings: Settings) -> LaunchPlanner:
+    return replace(planner, settings_for=lambda asked: settings if asked == name else planner.settings_for(asked))
+
+
+def _told(planner: LaunchPlanner, launch: Launch, settings: Settings) -> object:
+    """What a child would be told; the sentence where it would be refused: that is news as well."""
+    try:
+        plan = _fixed(planner, launch.model.name, settings).plan(launch.model, launch.plan.key, launch.wish).plan
+    except BlazarError as refusal:
+        return str(refusal)
+    return plan.tag, plan.words, plan.env, plan.socket, plan.auth
+
+
+class _Still(HardwareCensus):
+    """One reading, however often it is asked for."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    def read(self) -> Machine:
+        return self._machine
+
+    def invalidate(self) -> None:
+        """It stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class _AsThen(Sizing):
+    """Places as they were; as the census has them where nothing was placed."""
+
+    then: Placement | None = None
+
+    def machine(self, engine: Engine, usage: Usage = NOBODY, workers: str = "") -> Placement:
+        return self.then if self.then is not None else Sizing.machine(self, engine, usage, workers)

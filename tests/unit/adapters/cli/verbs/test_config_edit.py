@@ -1,0 +1,158 @@
+"""`blazar config edit`, with shell scripts in the place of an editor."""
+
+import io
+import shlex
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from blazar.adapters.cli.verbs.config_edit import editor
+from blazar.domain.errors import Refusal, StoreTrouble
+from tests.support.command_line import Cli, FakeRoot, Terminal
+
+Editor = Callable[[str], None]
+
+
+@pytest.fixture
+def copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that copies are made in."""
+    folder = tmp_path / "copies"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+@pytest.fixture
+def edits(root: FakeRoot, copies: Path) -> Editor:
+    """Make an editor of Python lines; `file` is the path of the copy."""
+
+    def make(code: str) -> None:
+        script = copies.parent / "editor.py"
+        script.write_text(f"import sys; from pathlib import Path\nfile = Path(sys.argv[-1])\n{code}\n")
+        root.env["VISUAL"] = shlex.join([sys.executable, str(script), "--wait"])
+
+    return make
+
+
+def test_a_valid_text_takes_the_files_place(cli: Cli, root: FakeRoot, edits: Editor, copies: Path) -> None:
+    """What is edited is a copy for the owner alone, with the name of a TOML file; it is gone afterwards."""
+    edits("assert file.suffix == '.toml' and file.stat().st_mode & 0o777 == 0o600\nfile.write_text('port = 2')")
+    assert cli("config", "edit").out == f"{root.places.config_file} is changed and valid\n"
+    assert root.settings.data == b"port = 2"
+    assert list(copies.iterdir()) == []
+    edits("file.write_text('port = 3')")
+    assert cli("config", "edit", "--json").json() == {"path": str(root.places.config_file), "changed": True}
+
+
+def test_an_unchanged_text_changes_nothing(cli: Cli, root: FakeRoot, edits: Editor, copies: Path) -> None:
+    """And that is said."""
+    edits("")
+    assert cli("config", "edit").out == f"{root.places.config_file} is as it was: nothing was changed\n"
+    assert cli("config", "edit", "--json").json()["changed"] is False
+    assert list(copies.iterdir()) == []
+
+
+def test_a_wrong_text_is_kept_aside(cli: Cli, root: FakeRoot, edits: Editor, copies: Path) -> None:
+    """Every problem with its line, and where the text is; nothing is asked without a terminal."""
+    edits("file.write_text('wrong')")
+    said = cli("config", "edit")
+    (copy,) = copies.iterdir()
+    assert (said.code, said.out) == (1, "")
+    assert said.err.splitlines() == [
+        f"error: {copy} line 1: wrong",
+        f"error: {copy} line 2: worse",
+        f"error: what you wrote is kept in {copy}",
+    ]
+    assert (copy.read_text(), root.settings.data) == ("wrong", b"port = 1\n")
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    assert "is kept in" in cli("config", "edit", "--json").err
+
+
+@pytest.mark.parametrize(("answers", "code"), [("\n", 0), ("y\n", 0), ("n\n", 1), ("", 1)])
+def test_on_a_terminal_it_can_be_edited_again(
+    answers: str, code: int, *, cli: Cli, root: FakeRoot, edits: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same copy, until it is right or given up."""
+    edits("file.write_text('port = 5' if file.read_text() == 'wrong' else 'wrong')")
+    terminal = Terminal(answers)
+    monkeypatch.setattr(sys, "stdin", terminal)
+    said = cli("config", "edit")
+    assert said.code == code
+    assert "edit again? [Y/n] " in said.err
+    assert said.err.count("line 2: worse") == 1
+    assert root.settings.data == (b"port = 5" if code == 0 else b"port = 1\n")
+
+
+def test_a_change_meanwhile_is_not_undone(cli: Cli, root: FakeRoot, edits: Editor, copies: Path) -> None:
+    """What was written is kept aside."""
+    root.settings.meanwhile = b"slots = 1"
+    edits("file.write_text('port = 2')")
+    said = cli("config", "edit")
+    (copy,) = copies.iterdir()
+    assert (said.code, root.settings.data) == (1, b"slots = 1")
+    assert "was changed by something else meanwhile" in said.err
+    assert str(copy) in said.err
+
+
+@pytest.mark.parametrize(
+    ("command", "why"), [("/nowhere/ed -x", "No such file or directory"), ("false", "exit code 1")]
+)
+def test_an_editor_that_fails_changes_nothing(cli: Cli, root: FakeRoot, copies: Path, command: str, why: str) -> None:
+    """A sentence that names it and the variables."""
+    root.env["EDITOR"] = command
+    said = cli("config", "edit")
+    name = command.partition(" ")[0]
+    assert said.code == 1
+    assert said.err == (
+        f"error: the editor '{name}' failed ({why}): nothing was changed; VISUAL or EDITOR names another\n"
+    )
+    assert list(copies.iterdir()) == []
+
+
+def test_what_was_written_before_a_failure_is_kept(
+    cli: Cli, root: FakeRoot, edits: Editor, copies: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An editor that ends with an error, or a disk that is full: the text is somewhere, and that is said."""
+    edits("file.write_text('port = 2'); sys.exit(3)")
+    said = cli("config", "edit")
+    (copy,) = copies.iterdir()
+    assert (said.code, copy.read_text(), root.settings.data) == (1, "port = 2", b"port = 1\n")
+    assert said.err.endswith(f"what you wrote is kept in {copy}\n")
+    copy.unlink()
+
+    def full(*_: object) -> bool:
+        raise StoreTrouble("it cannot be written")
+
+    edits("file.write_text('port = 2')")
+    monkeypatch.setattr(root.settings, "replace", full)
+    said = cli("config", "edit")
+    (copy,) = copies.iterdir()
+    assert said.err == f"error: it cannot be written; what you wrote is kept in {copy}\n"
+
+
+def test_the_environment_names_the_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """VISUAL, then EDITOR, each with its options, then what is usual; none is a sentence."""
+    assert editor({"VISUAL": "code --wait", "EDITOR": "ed"}) == ["code", "--wait"]
+    assert editor({"VISUAL": " ", "EDITOR": "'my ed'"}) == ["my ed"]
+    nano = tmp_path / "nano"
+    nano.touch(mode=0o755)
+    assert editor({"PATH": str(tmp_path)}) == [str(nano)]
+    nano.rename(tmp_path / "vi")
+    assert editor({"PATH": str(tmp_path)}) == [str(tmp_path / "vi")]
+    monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
+    with pytest.raises(Refusal, match="no editor was found: set VISUAL or EDITOR"):
+        editor({})
+
+
+def test_no_stdin_is_no_terminal(cli: Cli, edits: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service manager starts programs without one."""
+    edits("file.write_text('wrong')")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    assert cli("config", "edit").code == 1
+    monkeypatch.setattr(sys, "stdin", None)
+    assert cli("config", "edit").code == 1

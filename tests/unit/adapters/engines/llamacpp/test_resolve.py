@@ -1,0 +1,183 @@
+"""What configuration leaves open of a llama-server; whole command lines are in tests/fixtures/argv/llamacpp."""
+
+from typing import Any
+
+import pytest
+
+from blazar.adapters.engines.llamacpp.resolve import MCP_FLAG, MCP_VARIABLE, resolve
+from blazar.adapters.engines.llamacpp.spec import LLAMACPP
+from blazar.application.config.model import Config, Override
+from blazar.application.supervise.launch_plan import SUPPLIED
+from blazar.domain import teaching
+from blazar.domain.argv import FLOOR
+from blazar.domain.errors import Malformed
+from blazar.domain.kinds import Task
+from blazar.domain.launch import Beside, Brief, Places, compile_launch
+from blazar.domain.manifest import Manifest
+from tests.fakes.catalog import a_model
+from tests.fakes.hardware import GIB, a_machine
+
+MODEL = a_model("m", ctx_train=8192)
+
+
+def a_brief(
+    model: Any = MODEL, machine: Any = None, manifest: Manifest | None = None, said: Any = None, **facts: Any
+) -> Brief:
+    """Of a build that could not be asked: nothing is filtered, and nothing guesses."""
+    over = {key: value for key, value in (said or {}).items() if key in Override.model_fields}
+    rest = {key: value for key, value in (said or {}).items() if key not in over}
+    settings = Config.model_validate({**rest, "model_overrides": {"m": over}}).settings_for("m")
+    return Brief(
+        settings, model, machine or a_machine(64 * GIB), manifest or Manifest(), "b1", ctx=8192, ctx_size=8192, **facts
+    )
+
+
+def told(**facts: Any) -> Any:
+    return resolve(a_brief(**facts)).told
+
+
+def line(**facts: Any) -> str:
+    return " ".join(compile_launch(LLAMACPP, a_brief(**facts)).words)
+
+
+def test_without_a_plan_what_is_open_is_at_its_least():
+    """Nobody could count it: one slot, a cache of its own, the window as it was worked out."""
+    found = told()
+    assert (found["slots"], found["ctx_size"], found["kv_unified"]) == (1, 8192, False)
+    assert (told(said={"slots": 3})["slots"], told(said={"slots": 3})["kv_unified"]) == (3, True)
+
+
+def test_odd_deterministic_answers_have_one_slot():
+    """Several in one batch could tip a choice."""
+    found = resolve(a_brief(said={"slots": 3, "deterministic": True}))
+    assert (found.told["slots"], found.reasons["slots"]) == (1, teaching.argv_reason("deterministic"))
+
+
+def test_odd_a_micro_batch_is_said_only_when_it_is_set():
+    """At 0 it stays the engine's own: more was measured to be slower."""
+    assert "--ubatch-size" not in line()
+    assert "--ubatch-size 1024" in line(said={"ubatch_size": 1024})
+
+
+def test_odd_the_window_is_shifted_only_when_asked_for():
+    """Upstream switched it off; the negative is never said."""
+    assert "context-shift" not in line()
+    assert "--context-shift" in line(said={"context_shift": True})
+
+
+def test_a_window_per_slot_that_is_configured_wins():
+    """0 leaves it to the plan."""
+    assert told()["kv_unified_per_slot"] == 0
+    assert told(said={"kv_unified_per_slot": 512})["kv_unified_per_slot"] == 512
+
+
+@pytest.mark.parametrize(
+    ("said", "threads", "prompts"),
+    [
+        ({}, 4, 4),
+        ({"threads": 2}, 2, 2),
+        ({"threads": 2, "threads_batch": 3}, 2, 3),
+        ({"cpu_range": "0-1"}, 2, 2),
+        ({"cpu_range": "2-9"}, 4, 4),
+        ({"cpu_range": "0-1", "threads": 3}, 3, 3),
+    ],
+)
+def test_threads_are_the_cores_it_may_use(said, threads, prompts):
+    """Physical ones (D23), and no more than it is bound to, unless configured (D39); for prompts as many."""
+    found = told(said=said)
+    assert (found["threads"], found["threads_batch"]) == (threads, prompts)
+
+
+def test_embedding():
+    """By metadata or by the override, with a pooling only where the model has none; its batches are its window (D38)."""
+    own = told(model=a_model("m", pooling=1), task=Task.EMBED)
+    assert (own["embeddings"], own["pooling"], own["batch_size"], own["ubatch_size"]) == (True, "", 8192, 8192)
+    assert told(task=Task.EMBED)["pooling"] == "mean"
+    assert told()["embeddings"] is False
+
+
+def test_the_effort_of_thinking_goes_to_the_template_of_chats():
+    """What somebody wrote himself wins."""
+    assert told()["chat_template_kwargs"] == {}
+    assert told(said={"reasoning_effort": "high"})["chat_template_kwargs"] == {"reasoning_effort": "high"}
+    assert told(said={"reasoning_effort": "high"}, task=Task.EMBED)["chat_template_kwargs"] == {}
+    own = {"reasoning_effort": "high", "chat_template_kwargs": {"reasoning_effort": "low", "x": 1}}
+    assert told(said=own)["chat_template_kwargs"] == {"reasoning_effort": "low", "x": 1}
+
+
+def test_yarn_stretches_from_the_trained_window():
+    """Only by a factor above 1; the window that it was trained for may be corrected."""
+    assert "--rope-scaling" not in line() + line(said={"ctx_extend": 1.0})
+    assert "--rope-scaling yarn --rope-scale 4.0 --yarn-orig-ctx 8192" in line(said={"ctx_extend": 4.0})
+    assert "--yarn-orig-ctx 4096" in line(said={"ctx_extend": 4.0, "yarn_orig_ctx": 4096})
+
+
+def test_the_projector_goes_to_the_child_that_sees():
+    """A file beside the model alone attaches nothing; explicit words win."""
+    beside = Beside(projector="/p.gguf")
+    assert "--mmproj" not in line(beside=beside)
+    assert "--mmproj /p.gguf" in line(beside=beside, vision=True)
+    own = line(beside=beside, vision=True, said={"extra_args": ["-mm", "/own.gguf"]})
+    assert "/p.gguf" not in own
+    assert own.endswith("-mm /own.gguf")
+
+
+def test_conversations_are_saved_where_there_is_a_folder():
+    """Not those of a model that has none."""
+    places = Places(sessions="/s")
+    assert "--slot-save-path /s" in line(places=places)
+    for facts in ({}, {"places": places, "said": {"sessions": False}}, {"places": places, "task": Task.EMBED}):
+        assert "--slot-save-path" not in line(**facts)
+
+
+def test_odd_mcp_servers_as_json_go_into_the_environment():
+    """Their tokens would stand in everybody's list of processes."""
+    said = {"mcp_servers_json": '{"mcpServers": {"x": {"env": {"TOKEN": "t0p"}}}}'}
+    came = compile_launch(LLAMACPP, a_brief(said=said))
+    assert came.env == {MCP_VARIABLE: said["mcp_servers_json"]}
+    assert not [word for word in (*came.words, *(one.reason for one in came.decisions)) if "t0p" in word]
+    old = resolve(a_brief(said=said, manifest=Manifest.spelled(["--model"])))
+    assert (dict(old.env), old.notes) == ({}, (teaching.flag_unknown_to_engine(MCP_FLAG, "b1"),))
+
+
+def test_all_tools_of_the_engine_are_a_warning():
+    """They run with our rights."""
+    assert resolve(a_brief(said={"agent": True})).notes == (teaching.agent_tools(),)
+    assert "--agent" in line(said={"agent": True})
+
+
+def test_an_adapter_whose_path_the_engine_would_misread_is_refused():
+    """It takes the first colon for the scale's."""
+    with pytest.raises(Malformed) as caught:
+        resolve(a_brief(said={"loras": ["/a:b.gguf", "/c.gguf:0.5"]}))
+    assert str(caught.value) == teaching.lora_colon("/a:b.gguf")
+    assert "--lora /a:b.gguf" in line(said={"loras": ["/a:b.gguf"]})
+
+
+def test_a_scale_that_a_build_cannot_apply_refuses_the_load():
+    """Without it the adapter would be another one."""
+    with pytest.raises(Malformed) as caught:
+        line(manifest=Manifest.spelled(["--lora"]), said={"loras": ["/c.gguf:0.5"]})
+    assert str(caught.value) == teaching.flag_needed("--lora-scaled", "b1")
+
+
+def test_everything_resolved_is_a_key_or_supplied():
+    """A key that no row reads would be an option without effect."""
+    rows = {flag.key for flag in LLAMACPP.flags} - {FLOOR}
+    found = set(told(said={"ctx_extend": 2.0})) - set(Config().settings_for("m"))
+    assert found <= rows
+    assert found <= SUPPLIED
+
+
+def test_every_word_of_a_plain_launch_has_a_reason_of_its_own():
+    """None of them is merely "(default)": the defaults that are said are decisions."""
+    came = compile_launch(LLAMACPP, a_brief(places=Places(sessions="/s")))
+    plain = {one.key for one in came.decisions if one.reason.endswith("(default)")}
+    assert plain == {"cache_ram_mb", "idle_sleep_secs"}
+
+
+def test_the_window_says_who_chose_it():
+    """A request's window, not the engine's figure."""
+    brief = a_brief(said={"ctx": 4096}, origins={"ctx": "[model_overrides.m]"})
+    assert resolve(brief).reasons["ctx_size"] == teaching.argv_window(8192, 1, False, "ctx ([model_overrides.m])")
+    assert resolve(a_brief()).reasons["ctx_size"] == teaching.argv_window(8192, 1, False, "")

@@ -1,0 +1,42 @@
+"""Keys with dots in nested tables."""
+
+import pytest
+
+from blazar.application.config.dotted import find_path, split_names, value_at
+
+TABLES = {"port": 1, "model_overrides": {"a": {"ctx": 1}, "a.b": {"ctx": 2, "mlx": {"kv_bits": 4}}}, "gone": None}
+
+
+@pytest.mark.parametrize(
+    ("key", "path"),
+    [
+        ("port", ("port",)),
+        ("gone", ("gone",)),
+        ("model_overrides.a.ctx", ("model_overrides", "a", "ctx")),
+        ("model_overrides.a.b", ("model_overrides", "a.b")),
+        ("model_overrides.a.b.ctx", ("model_overrides", "a.b", "ctx")),
+        ('model_overrides."a.b".ctx', ("model_overrides", "a.b", "ctx")),
+        ("model_overrides.a.b.mlx.kv_bits", ("model_overrides", "a.b", "mlx", "kv_bits")),
+        ("model_overrides.b.ctx", None),
+        ("port.x", None),
+        ("", None),
+    ],
+)
+def test_a_key_is_found_however_its_names_are_cut(key, path):
+    """Dots divide names and stand in them: what is there decides."""
+    assert find_path(TABLES, key) == path
+
+
+def test_every_reading_is_offered_known_names_first():
+    """The longest known name, then the others from the left; quotes leave one reading."""
+    assert list(split_names("a.b.c", {"a.b": 1})) == [("a.b", "c"), ("a", "b.c"), ("a.b.c", "")]
+    assert list(split_names('"a.b".c', {})) == [("a.b", "c")]
+    assert list(split_names("'a.b'", {})) == [("a.b", "")]
+    assert list(split_names('"a"b', {})) == []
+
+
+def test_nothing_is_none():
+    """Neither a missing name nor a value in the place of a table is an error."""
+    assert value_at(TABLES, ("model_overrides", "a", "ctx")) == 1
+    assert value_at(TABLES, ("port", "x")) is None
+    assert value_at(TABLES, ("x", "y")) is None

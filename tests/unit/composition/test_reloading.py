@@ -1,0 +1,67 @@
+"""Where the configuration comes from, the first time and again."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from blazar.adapters.files.folders import Folders
+from blazar.application.config.model import Config
+from blazar.composition.reloading import ApplyAll, Source
+from blazar.domain.errors import BadConfig
+
+
+def test_every_reading_has_the_same_precedence(tmp_path: Path) -> None:
+    """File, environment, command line; a file that is gone means the defaults, and its stamp tells all of it."""
+    file = tmp_path / "config.toml"
+    source = Source(Folders(file, tmp_path), {"BLAZAR_LOG": "debug"}, {"port": 5, "host": None})
+    assert (source.first().config.threads, source.seen, source.stamp()) == (0, None, None)
+    file.write_text('threads = 3\nport = 6\nlog_level = "error"\n')
+    assert source.stamp() != source.seen
+    config = source.read().config
+    assert (config.threads, config.port, config.log_level) == (3, 5, "debug")
+    stamp = source.stamp()
+    file.write_text("threads = 4\n")
+    assert source.stamp() not in (stamp, None)
+    file.unlink()
+    assert source.read().config.threads == 0
+
+
+def test_a_named_file_that_is_gone_cannot_be_used(tmp_path: Path) -> None:
+    """Defaults in its place would go unnoticed, while it runs as at its start."""
+    file = tmp_path / "mine.toml"
+    file.write_text("threads = 3")
+    source = Source(Folders(file, tmp_path, named=True), {}, {})
+    assert source.first().config.threads == 3
+    file.unlink()
+    with pytest.raises(BadConfig):
+        source.read()
+
+
+def test_a_link_is_its_target(tmp_path: Path) -> None:
+    """Another target is a change, and so is what is written to it."""
+    one, two, link = (tmp_path / name for name in ("one", "two", "config.toml"))
+    one.write_text("threads = 1")
+    two.write_text("threads = 1")
+    link.symlink_to(one)
+    source = Source(Folders(link, tmp_path), {}, {})
+    source.first()
+    assert source.stamp() == source.seen
+    link.unlink()
+    link.symlink_to(two)
+    assert source.stamp() != source.seen
+
+
+def test_all_are_told_in_order() -> None:
+    """One after the other: doors before children."""
+    told: list[tuple[str, Config, Config]] = []
+    old, new = Config(), Config(threads=2)
+
+    async def one(*configs: Config) -> None:
+        told.append(("one", *configs))
+
+    async def two(*configs: Config) -> None:
+        told.append(("two", *configs))
+
+    asyncio.run(ApplyAll(one, two)(old, new))
+    assert told == [("one", old, new), ("two", old, new)]
