@@ -291,9 +291,9 @@ class FileSettings(Settings):
         return done[-1].names if change_config(file, edit) else None
 
     def source(self) -> bytes:
-        from blazar.adapters.files.configfile import read_bytes
+        from blazar.adapters.files.configsource import source_of
 
-        return read_bytes(self._folders.config_file)
+        return source_of(self._folders.config_file)
 
     def check(self, data: bytes, path: str) -> None:
         from blazar.adapters.files.configfile import WORLD, text_of

@@ -128,13 +128,22 @@ class Compiled(NamedTuple):
 
 
 class Rules(Protocol):
-    """What an engine kind brings to the compiler. `extra_keys` are settings with words of a person's own, the winning one last."""
+    """What an engine kind brings to the compiler. `extra_keys` are settings with words of a person's own, the winning one last.
+
+    `joins`: its parser takes a flag and its value in one word.
+    """
 
     @property
     def flags(self) -> tuple[Flag, ...]: ...
 
     @property
     def reserved(self) -> Collection[str]: ...
+
+    @property
+    def server(self) -> str: ...
+
+    @property
+    def joins(self) -> bool: ...
 
     @property
     def extra_keys(self) -> Sequence[str]: ...
@@ -150,7 +159,7 @@ def compile_launch(rules: Rules, brief: Brief) -> Compiled:
     """
     tiers = [(key, tuple(brief.settings[key])) for key in rules.extra_keys if brief.settings[key]]
     for key, words in tiers:
-        check_extra(words, key, brief, rules.reserved)
+        check_extra(words, key, brief, rules)
     resolved = rules.resolve(brief)
     ours, given_way = _ours(rules.flags, resolved, tiers, brief)
     argv = compile_argv(ours, resolved.told, brief.manifest)
@@ -221,7 +230,7 @@ def flags_of(words: Sequence[str]) -> list[str]:
     ]
 
 
-def check_extra(words: Sequence[str], key: str, brief: Brief, reserved: Collection[str]) -> None:
+def check_extra(words: Sequence[str], key: str, brief: Brief, rules: Rules) -> None:
     """Judge the words that a person adds to a command line. Raises `Malformed` naming the flag.
 
     A build that could not be asked (an empty manifest) is trusted.
@@ -230,9 +239,9 @@ def check_extra(words: Sequence[str], key: str, brief: Brief, reserved: Collecti
     for word in words:
         for flag in flags_of((word,)):
             # llama-server reads --api_key as --api-key.
-            if flag in reserved or flag.replace("_", "-") in reserved:
+            if flag in rules.reserved or flag.replace("_", "-") in rules.reserved:
                 raise Malformed(teaching.extra_arg_reserved(flag), key)
-            if word != flag and flag in known:
-                raise Malformed(teaching.extra_arg_joined(word, flag), key)
-            if known and word not in known:
+            if word != flag and flag in known and not rules.joins:
+                raise Malformed(teaching.extra_arg_joined(word, flag, rules.server), key)
+            if known and flag not in known:
                 raise Malformed(teaching.extra_arg_unknown(flag, brief.tag), key)

@@ -308,14 +308,12 @@ def mlx_template_file() -> str:
     )
 
 
-def engine_takes_no_key(kind: str) -> str:
-    return (
-        f"{kind} takes a key only where every process of this machine could read it: it listens on loopback without one"
-    )
-
-
 def setting_no_word(key: str, kind: str) -> str:
     return f"{key} is left out: {kind} has no word for it"
+
+
+def window_not_stretched(kind: str) -> str:
+    return f"ctx_extend is left out: {kind} cannot stretch a window beyond the one that a model was trained for"
 
 
 def setting_needs(key: str, other: str) -> str:
@@ -396,6 +394,9 @@ _ARGV = {
     "embeds": "it is served as an embedding model",
     "pooling": "a model that is told to embed has no pooling of its own",
     "embed-batch": "an embedding model reads its whole input at once",
+    "even-batch": "an embedding model reads its whole input at once, as many tokens for each slot",
+    "least-batch": "the least that the slots need: what they guess ahead is checked in one batch",
+    "no-split": "there is no device to split the model over",
     "effort": "reasoning_effort, handed to the chat template",
     "extend": "ctx_extend stretches the window beyond the trained one, by YaRN",
     "projector": "the policy attaches the projector",
@@ -435,6 +436,11 @@ def spec_reason(what: str) -> str:
     return _SPEC[what]
 
 
+def spec_silent(keys: Sequence[str], type_: str, why: str) -> str:
+    how = f"tokens are guessed by {type_}" if type_ else why
+    return f"without effect on this model: {_and(keys)} ({how})"
+
+
 def spec_fallback() -> str:
     return (
         "no draft model can be used, so tokens are guessed from the text so far (n-gram lookup): "
@@ -458,6 +464,10 @@ def spec_needs_draft(spec: str) -> str:
     return f"{spec} needs a draft model made for this one, and there is none: pull one, or set spec to auto or off"
 
 
+def split_rows_refused(device: str) -> str:
+    return f"{device} cannot split a model by rows: set split_mode to layer, or leave it out"
+
+
 def lora_colon(path: str) -> str:
     return (
         f"'{path}' has a colon in its name, which the engine cannot tell from the scale of an adapter: rename the file"
@@ -472,8 +482,11 @@ def sessions_folder_missing(path: str) -> str:
     return f"the sessions folder '{path}' is gone, so conversations are not saved: restart Blazar, which creates it"
 
 
-def agent_tools() -> str:
-    return "agent is on: the engine offers all its tools, which read and write files and run commands with the daemon's rights"
+def agent_tools(chosen: str = "", runtime: str = "") -> str:
+    where = f"in {runtime}" if runtime else "with the daemon's rights"
+    if chosen in ("", "all"):
+        return f"agent is on: the engine offers all its tools, which read and write files and run commands {where}"
+    return f"agent is on, and server_tools says which tools the engine offers: {chosen}; they work {where}"
 
 
 def extra_arg_twice(flag: str, first: str, last: str) -> str:
@@ -486,8 +499,8 @@ def extra_arg_unknown(flag: str, tag: str) -> str:
     )
 
 
-def extra_arg_joined(word: str, flag: str) -> str:
-    return f"llama-server takes no '=' between a flag and its value: write {word} in extra_args as two words, {flag} and its value"
+def extra_arg_joined(word: str, flag: str, server: str) -> str:
+    return f"{server} takes no '=' between a flag and its value: write {word} in extra_args as two words, {flag} and its value"
 
 
 def extra_arg_reserved(flag: str) -> str:
@@ -1698,7 +1711,7 @@ def config_closed(name: str) -> str:
 
 
 def config_nested_too_deeply() -> str:
-    return "it is nested too deeply"
+    return "its tables and lists are nested too deeply"
 
 
 def config_number_too_long(line: int) -> str:
@@ -1707,6 +1720,10 @@ def config_number_too_long(line: int) -> str:
 
 def config_no_regular_file() -> str:
     return "it is not a regular file"
+
+
+def config_word_not_utf8(key: str) -> str:
+    return f"the value for '{key}' is not UTF-8 text"
 
 
 def config_not_utf8(line: int) -> str:
@@ -1813,12 +1830,19 @@ _WANTS = {
     "at_most": "must be {limit} or less",
     "above": "must be more than {limit}",
     "long": "must have at least {limit} characters",
+    "empty": "must not be empty",
+    "finite": "must be a finite number",
+    "nul": "must not hold a NUL character, which no command line, variable or file name can carry",
     "one_of": "must be one of {limit}",
     "missing": "is required",
     "filter": "must be a level (off, error, warn, info, debug, trace) or a list such as info,blazar.access=off",
     "unique": "must be unique: {limit} appears twice",
+    "secret_twice": "must be a secret of its own: {limit} have the same",
     "exclusive": "excludes {limit}: set one of the two",
     "name": "must be a model name",
+    "model": "must name a model: its name, NAME:TAG, or REMOTE:MODEL",
+    "origin": 'must be "*" or an origin such as https://app.example: scheme and host, and a port where it has one, without a path',
+    "host": "must be a host name or an address, without scheme, port and wildcards",
     "environment": "must be letters, digits and _, not beginning with a digit",
     "range": "must be two numbers with a dash between them, such as 0-7",
     "ratios": "must be numbers with commas between them, such as 3,1",
@@ -1826,6 +1850,8 @@ _WANTS = {
     "tensor": "must be PATTERN=BUFFER, without commas",
     "workers": "must be HOST:PORT, several with commas between them",
     "worker": "must be HOST:PORT",
+    "worker_port": "must have ports from 1 to 65535",
+    "worker_v6": "must name workers by host name or IPv4 address: engines end the host at its first colon",
     "range_order": "must begin with the smaller number, and both must be below {limit}",
     "samplers": "must be names of samplers with semicolons between them, such as top_k;top_p;temperature",
     "devices": "must be names of devices with commas between them, without spaces",
@@ -1837,9 +1863,9 @@ _WANTS = {
     "object_text": "must be a JSON object as text",
     "flavor": "must be auto or a flavor such as cpu or vulkan: letters, digits, '.', '_' and '-'",
     "pairs": "must be NAME=VALUE, several with commas between them",
-    "modules": "must be one word, or MODULE=WORD, several with commas between them",
-    "budget": "must be a number of GiB, or DEVICE=GIB, several with commas between them",
-    "split": "must be row or layer, or MODULE=row, several with commas between them",
+    "modules": "must be one word for all modules, or MODULE=WORD, several with commas between them",
+    "budget": "must be a number of GiB such as 8 or 7.5, or DEVICE=GIB, several with commas between them",
+    "split": "must be row or layer, or MODULE=row or MODULE=layer, several with commas between them",
     "type_rules": "must be PATTERN=TYPE, several with commas between them",
     "below": "must be less than {limit}",
     "none_given": "needs at least {limit} entry",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from blazar.adapters.files.configfile import write_new_keys
 
-START = "# mine\nhost = 'h' # kept\n\n[gateway]\n# here too\ncors_origins = ['x']\n"
+START = "# mine\nhost = 'h' # kept\n\n[gateway]\n# here too\ncors_origins = ['https://x.example']\n"
 
 WRITERS = (
     {"port": "1", "engine_env.A": "a", "preload": "p"},

@@ -39,6 +39,7 @@ MIXED = {"words": ["--seed", "7", "--no-warmup", "--batch-size", "128"], "guessi
 SPACE: dict[str, tuple[Any, ...]] = {
     # The first value is the default. Those with most values first: what comes later fills their rows.
     "spec": ("auto", "off", "ngram", "ngram-simple", "ngram-map-k", "ngram-map-k4v", "ngram-mod", "ngram-cache"),
+    # tensor is said only where a device is: of its pairs, only those in rows with a worker reach the engine.
     "split_mode": ("", "none", "layer", "row", "tensor"),
     "load_mode": ("", "mmap", "mlock", "direct-io"),
     "reasoning": ("", "on", "off", "auto"),
@@ -103,8 +104,8 @@ SPACE: dict[str, tuple[Any, ...]] = {
     "keep_tokens": (0, -1, 4),
     "context_shift": (False, True),
     "cont_batching": (None, False, True),
-    "batch_size": (0, 64),
-    "ubatch_size": (0, 32),
+    "batch_size": (0, 64, 1),
+    "ubatch_size": (0, 32, 2048),
     "sessions": (True, False),
     "threads": (0, 1),
     "threads_batch": (0, 1),
@@ -149,6 +150,10 @@ SPACE: dict[str, tuple[Any, ...]] = {
     "yarn_beta_slow": (0.0, 1.0),
     "agent": (False, True),
     "server_tools": (None, "all", "read_file,get_info"),
+    "server_tools_runtime": (
+        None,
+        "ssh:nobody@127.0.0.1",
+    ),  # reached when a tool is called, not before; a container would be started
     "mcp_servers_config": (None, SERVERS),
     "mcp_servers_json": (None, '{"mcpServers":{}}'),
     "threads_http": (0, 2),
@@ -161,11 +166,6 @@ SPACE: dict[str, tuple[Any, ...]] = {
     "engine_env": ({}, {"OMP_NUM_THREADS": "1"}),
     "extra_args": ((), *(tuple(words) for words in MIXED.values())),
 }
-
-NOT_HERE = {
-    "server_tools_runtime": "needs a container engine or a host that is reached by ssh",
-}
-"""Keys of the flag table that cannot be started on any machine, with the reason."""
 
 NO_WORDS = {
     "engine": "says which build is started, not how",
@@ -180,18 +180,32 @@ _SPEC_WORDS = tuple(MIXED["guessing"])
 
 def allowed(row: Row) -> bool:
     """Whether something can come of a row, or of a part of one: what configuration refuses does not, nor what would fall silent."""
-    return not (_exclusive(row) or _without_device(row) or _silent(row))
+    return not (_exclusive(row) or _without_device(row) or _rows_refused(row) or _too_long(row) or _silent(row))
 
 
 def _exclusive(row: Row) -> bool:
     """Configuration refuses it."""
     templates = _set(row, "chat_template") and _set(row, "chat_template_file")
-    return templates or (_set(row, "mcp_servers_config") and _set(row, "mcp_servers_json"))
+    nowhere = _set(row, "server_tools_runtime") and row.get("server_tools", "all") is None
+    return templates or nowhere or (_set(row, "mcp_servers_config") and _set(row, "mcp_servers_json"))
 
 
 def _without_device(row: Row) -> bool:
     """The engine knows only devices that are there."""
     return DEVICE in row.get("devices", ()) and row.get("rpc_servers", WORKER) == ""
+
+
+def _rows_refused(row: Row) -> bool:
+    """A worker's device cannot split rows, and the compiler says so."""
+    if row.get("split_mode") != "row":
+        return False
+    devices = row.get("devices", ("none",))
+    return DEVICE in devices or (row.get("rpc_servers", "") != "" and devices != ("none",))
+
+
+def _too_long(row: Row) -> bool:
+    """An embedding model answers nothing that is longer than its batch."""
+    return row.get("embeddings") is True and row.get("batch_size") == 1
 
 
 def _silent(row: Row) -> bool:

@@ -45,7 +45,8 @@ def exit_code(error: BlazarError) -> int:
 def report(sentence: str, code: int, *, as_json: bool, stream: TextIO | None = None) -> int:
     """Say it in one line on stderr, as the JSON envelope of D10 when that was asked for; the code again."""
     stream = stream or sys.stderr
-    line = " ".join(sentence.split())
+    # What a file or a name holds may steer a terminal.
+    line = "".join(char if char.isprintable() else "\ufffd" for char in " ".join(sentence.split()))
     if as_json:
         import json
 

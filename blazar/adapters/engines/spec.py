@@ -33,6 +33,7 @@ class EngineSpec:
     `server` is the program's file name inside an archive. `health` answers 200 once the model is loaded, `models` lists the
     served alias. The endpoint flags are spelled here because only the process adapter knows port and key file.
     `sockets`: what `host_flag` is told may be a file, whose name ends in `.sock`.
+    `joins`: its parser takes `--flag=value` as well as two words.
     `port_taken` is what it prints when its port is in use; `scrubbed` are prefixes of inherited variables that would
     change its settings behind our back (D30); `reserved` are flags that a person may not add. `memory_log` makes the reader
     of what its log says about memory, where it says anything.
@@ -55,7 +56,7 @@ class EngineSpec:
     port_taken: str = ""
     scrubbed: tuple[str, ...] = ()
     reserved: frozenset[str] = frozenset()
-    notes: tuple[str, ...] = ()
+    joins: bool = False
     memory_log: Callable[[], MemoryLog] | None = None
     resolve: Callable[[Brief], Resolved] = as_configured
     extra_keys: tuple[str, ...] = ("extra_args",)

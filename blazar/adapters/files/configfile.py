@@ -1,14 +1,13 @@
 """config.toml on disk: read, and rewritten when what comes of it is valid. What the text means is `application/config`'s business."""
 
 import contextlib
-import errno
 import os
-import stat
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from blazar.adapters.files.configsource import bytes_of, source_of
 from blazar.adapters.files.rewriting import rewrite
 from blazar.application.config import bootstrap
 from blazar.application.config.layers import Loaded, load_config
@@ -24,24 +23,7 @@ _MARK = b"\xef\xbb\xbf"
 
 def read_text(path: Path) -> str:
     """The file's text; "" where there is no file. A byte-order mark, as some editors write it, is skipped."""
-    try:
-        data = read_bytes(path)
-    except OSError as error:
-        raise BadConfig([teaching.config_unreadable(str(path), error.strerror or str(error))]) from error
-    return text_of(data, str(path))
-
-
-def read_bytes(path: Path) -> bytes:
-    """The file's bytes; none where there is no file. Raises `OSError`, for a pipe or a device too: those may never end."""
-    try:
-        kind = path.stat().st_mode
-    except FileNotFoundError:
-        return b""
-    if stat.S_ISREG(kind) or stat.S_ISDIR(kind):  # a folder has an error of its own
-        return path.read_bytes()
-    if path.samefile(os.devnull):
-        return b""
-    raise OSError(errno.EINVAL, teaching.config_no_regular_file())
+    return text_of(source_of(path), str(path))
 
 
 def text_of(data: bytes, path: str) -> str:
@@ -122,7 +104,7 @@ def write_new_keys(path: Path, env: Mapping[str, str]) -> list[str]:
 
     try:
         # Looked at first without the lock: where nothing is to be written, a folder that is read-only is no trouble.
-        if _lacking(read_bytes(path).decode("utf-8-sig"), env):
+        if _lacking(bytes_of(path).decode("utf-8-sig"), env):
             rewrite(path, on_bytes, private=True)
     except OSError as error:
         raise StoreTrouble(teaching.keys_not_written(str(path), error.strerror or str(error))) from error
@@ -144,7 +126,11 @@ def _appendix(text: str, added: list[bootstrap.NamedSecret], path: str) -> bytes
         more = "\n" + more
     newline = "\r\n" if "\r\n" in text else "\n"
     try:
+        load_config(text, path)
+    except BadConfig as error:  # it was good when it was read, and has been changed since
+        raise StoreTrouble(teaching.keys_not_written(path, str(error))) from error
+    try:
         load_config(text + more, path)
-    except BadConfig as error:  # the text itself was good
+    except BadConfig as error:
         raise StoreTrouble(teaching.keys_not_written(path, teaching.keys_inline())) from error
     return more.replace("\n", newline).encode()

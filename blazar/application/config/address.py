@@ -108,6 +108,8 @@ def check_settable(address: Address) -> None:
 
 def typed(address: Address, words: Sequence[str]) -> Any:
     """The value that the words mean where this key stands (case I7); what is none stays text and is refused as such."""
+    if any("\ud800" <= char <= "\udfff" for word in words for char in word):
+        raise Malformed(teaching.config_word_not_utf8(address.key), "value")
     choices = options(address.node)
     lists = [option for option in choices if option.get("type") == "array"]
     if lists and (len(words) > 1 or not _kinds(choices) & {"string"}):

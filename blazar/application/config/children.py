@@ -12,6 +12,8 @@ from blazar.application.config.knob import LARGEST, Keys, Knob, Whole, json_obje
 CacheType = Literal["", "f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "iq4_nl", "q5_0", "q5_1"]
 MOST_PROCESSORS = 512
 """As many as llama.cpp has room for."""
+# Memory is set aside for each of them: tens of thousands end an engine as it starts.
+Threads = Annotated[int, Field(ge=0, le=MOST_PROCESSORS)]
 
 
 def _processors(text: str) -> str:
@@ -44,14 +46,15 @@ class MemoryKeys(Keys):
     swa_full: bool = False
     """Keep the full cache for layers with a sliding window, so that prompts can be reused at any position."""
     ctx_checkpoints: Whole = 0
-    """Most states kept per slot to go back to, for models whose cache cannot be cut."""
+    """Most states kept per slot to go back to, for models whose cache cannot be cut; 0: as the engine does (its 0, none, by extra_args)."""
     cache_idle_slots: bool = True
     """Keep what idle slots have computed in main memory."""
     keep_tokens: Annotated[int, Field(ge=-1, le=LARGEST)] = 0
     """Tokens at the beginning that survive when the oldest are dropped; -1: the whole prompt."""
     context_shift: bool = False
     """Drop the oldest tokens when the window is full instead of ending the answer."""
-    ctx_extend: Annotated[float, Field(ge=0), Knob(per_model=True)] = 0.0
+    # The engine multiplies it with the window before, in 32 bits, and ends itself in the first answer where nothing is left of that.
+    ctx_extend: Annotated[float, Field(ge=0, le=100), Knob(per_model=True)] = 0.0
     """Factor by which YaRN stretches the window beyond what a model was trained for; 0: not at all."""
     load_mode: Literal["", "mmap", "mlock", "direct-io"] = ""
     """How weights get into memory: mapped, mapped and pinned, or read around the page cache."""
@@ -79,7 +82,7 @@ class SlotKeys(Keys):
     adaptive_slots: Annotated[bool, Knob(daemon=True)] = True
     """Give a model one slot more after a minute of several requests at once, up to four, where slots is left open."""
     slot_prompt_similarity: Annotated[float, Field(ge=0, le=1)] = 0.0
-    """How much of a prompt must be in a slot already for that slot to be chosen."""
+    """How much of a prompt must be in a slot already for that slot to be chosen; 0: as the engine does (its 0, never, by extra_args)."""
     batch_size: Whole = 0
     """Most tokens in one logical batch of a prompt."""
     ubatch_size: Whole = 0
@@ -97,11 +100,11 @@ class ProcessKeys(Keys):
 
     title: ClassVar[str] = "Engine processes"
 
-    threads: Whole = 0
+    threads: Threads = 0
     """Threads that compute; 0: the physical cores that this process may use."""
-    threads_batch: Whole = 0
+    threads_batch: Threads = 0
     """Threads that compute prompts; 0: as threads."""
-    threads_http: Whole = 0
+    threads_http: Threads = 0
     """Threads that a child answers requests with."""
     cpu_range: Processors = ""
     """Processors that may compute, such as `0-7`."""
@@ -112,7 +115,7 @@ class ProcessKeys(Keys):
     prio_batch: Annotated[int, Field(ge=0, le=3)] = 0
     """Priority of threads that compute prompts."""
     poll: Annotated[int, Field(ge=0, le=100)] = 0
-    """How eagerly threads wait for work instead of sleeping, in percent."""
+    """How eagerly threads wait for work instead of sleeping, in percent; 0: as the engine does (its 0, no waiting, by extra_args)."""
     poll_batch: Annotated[int, Field(ge=0, le=1)] | None = None
     """Whether threads that compute prompts wait eagerly (1) or sleep (0)."""
     child_transport: Annotated[Literal["tcp", "unix"], Knob(env=("BLAZAR_CHILD_TRANSPORT",))] = "tcp"
@@ -123,7 +126,7 @@ class ProcessKeys(Keys):
     """Let other processes of this user listen on an engine's port as well."""
     sse_ping_interval: Annotated[int, Field(ge=-1, le=LARGEST)] | None = None
     """Seconds between keep-alive comments in a silent stream, the engine's and ours (unset: 30 and 15); -1 turns them off."""
-    engine_env: dict[EnvironmentName, str] = {}  # noqa: RUF012 - pydantic copies a default
+    engine_env: Annotated[dict[EnvironmentName, str], Field(repr=False)] = {}  # noqa: RUF012 - pydantic copies a default
     """Environment variables for engine processes and for asking them what they can do."""
     chat_template_kwargs: Annotated[dict[str, Any], BeforeValidator(json_object)] | None = None
     """Variables for chat templates, as a table or as JSON text; a request's own win."""

@@ -2,9 +2,9 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, Strict
+from pydantic import AfterValidator, Field, Strict
 
-from blazar.application.config.knob import ExtraWords, Keys, Knob, Whole, shaped
+from blazar.application.config.knob import ExtraWords, Keys, Knob, Whole, shaped, workers
 
 _PAIRS = r"[^=,\s]+=[^=,\s]+(,[^=,\s]+=[^=,\s]+)*"
 Pairs = Annotated[str, shaped(_PAIRS, "pairs")]
@@ -32,7 +32,7 @@ class DiffusionKeys(Keys):
     sdcpp_cache_mode: CacheMode | None = None
     """Reuse what neighbouring steps have computed, in one of the engine's ways: faster, with nearly the same picture."""
     sdcpp_cache_option: Pairs | None = None
-    """Settings of sdcpp_cache_mode, such as `threshold=0.25,reset=0`."""
+    """Settings of sdcpp_cache_mode, without which it says nothing, such as `threshold=0.25,reset=0`."""
     sdcpp_vae_tiling: bool = False
     """Decode pictures in tiles: slower, and with less GPU memory."""
     sdcpp_tae: str | None = None
@@ -72,7 +72,8 @@ class DiffusionKeys(Keys):
     sdcpp_split_mode: Split | None = None
     """How weights are split over several GPUs: `row`, `layer`, or one a module, such as `diffusion=row,te=layer`."""
     sdcpp_rpc_servers: Annotated[
-        tuple[Annotated[str, Field(min_length=1), shaped(r"[^,:\s]+:\d{1,5}", "worker")], ...], Strict(strict=False)
+        tuple[Annotated[str, Field(min_length=1), AfterValidator(workers), shaped(r"[^,:\s]+:\d{1,5}", "worker")], ...],
+        Strict(strict=False),
     ] = ()
     """Workers whose devices are used too, each `host:port`. They ask nobody who he is: trusted networks only."""
     sdcpp_conditioning_cache_size: Whole | None = None

@@ -251,12 +251,15 @@ def _taken_out(text: str, row: Placed, path: Names) -> str:
 
 
 def _cut(text: str, rows: list[Placed]) -> str:
-    """Without these statements. A comment on a line of its own stays, wherever it stands; the empty line above a header goes."""
+    """Without these statements. A comment on a line of its own stays, wherever it stands; an empty line goes along."""
     for row in reversed(rows):
         start, end = row.statement.start, row.statement.end
         kept = "".join(_comment_lines(text[start:end]))
         if row.header and (empty := re.search(r"(?<=\n)\r?\n\Z", text[:start])):
             start = empty.start()
+        elif not row.header and not kept and re.search(r"(?:\A|\n\r?\n)\Z", text[:start]):
+            # It was a paragraph: with it goes the empty line behind it, or each set and unset would leave one more.
+            end += len(re.match(r"(?:\r?\n)?", text[end:])[0])  # type: ignore[index]
         text = text[:start] + kept + text[end:]
     return text
 

@@ -2,9 +2,15 @@
 
 from typing import Annotated, ClassVar
 
-from pydantic import Field
+from pydantic import Field, Strict
 
-from blazar.application.config.knob import Keys, Knob, Positive, Words
+from blazar.application.config.knob import Keys, Knob, Positive, shaped
+
+# A path is no part of what browsers send; pages of web views have a scheme of their own, and some no host.
+_ORIGIN = r"\*|(?i:https?)://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?/?|(?!(?i:https?):)[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#*]*/?"
+_HOST = r"[A-Za-z0-9_][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\]|[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*"
+Origins = Annotated[tuple[Annotated[str, Field(min_length=1), shaped(_ORIGIN, "origin")], ...], Strict(strict=False)]
+Hosts = Annotated[tuple[Annotated[str, Field(min_length=1), shaped(_HOST, "host")], ...], Strict(strict=False)]
 
 
 class GatewayKeys(Keys):
@@ -21,9 +27,9 @@ class GatewayKeys(Keys):
     """PEM file with the certificate chain of the gateway; together with tls_key it turns HTTPS on."""
     tls_key: Annotated[str, Knob(daemon=True)] = ""
     """PEM file with the private key that belongs to tls_cert."""
-    cors_origins: Annotated[Words, Knob(daemon=True)] = ()
+    cors_origins: Annotated[Origins, Knob(daemon=True)] = ()
     """Browser origins that are allowed beside the local ones; `"*"` allows any."""
-    allowed_hosts: Annotated[Words, Knob(daemon=True)] = ()
+    allowed_hosts: Annotated[Hosts, Knob(daemon=True)] = ()
     """Host names that clients may use beside localhost, this machine's name and its addresses."""
     child_header_timeout_secs: Annotated[float, Field(ge=0), Knob(daemon=True)] = 120.0
     """Seconds an engine may take before it begins to answer; a buffered answer begins when it is complete. 0 waits forever."""

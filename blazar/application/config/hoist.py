@@ -34,6 +34,10 @@ CLEARLY = 0.2
 """How much less alike than the best a spelling is no hint any more: `defalt_ctx` is default_ctx, and not mcp_default."""
 
 
+HINTED = 200
+"""Problems after which no more hints are looked for: each takes a comparison with every key, and a file of another kind is none of ours."""
+
+
 class Problem(NamedTuple):
     """One sentence, and the line that sorts it."""
 
@@ -68,7 +72,8 @@ def hoist(raw: Mapping[str, Any], path: str, lines: Lines) -> Hoisted:
             result.values[name] = value
             result.sources[name] = (name,)
         else:
-            result.problems.append(_unknown(name, value, path, lines.find((name,))))
+            hinted = len(result.problems) < HINTED
+            result.problems.append(_unknown(name, value, (path, lines.find((name,))), hinted))
     for name in GROUPS:
         if isinstance(table := raw.get(name), dict):
             _hoist_group(name, table, result, (path, lines))
@@ -93,7 +98,7 @@ def _hoist_group(group: str, table: Mapping[str, Any], result: Hoisted, file: tu
             where = home.group if home is not None else ""
             result.problems.append(Problem(line, teaching.config_wrong_group(path, line, key, group, where)))
         else:
-            hint = nearest(key, Config.model_fields)
+            hint = nearest(key, Config.model_fields) if len(result.problems) < HINTED else ()
             result.problems.append(Problem(line, teaching.config_unknown_key(path, line, f"{group}.{key}", hint)))
 
 
@@ -113,14 +118,18 @@ def _hoist_out(table: str, keys: Collection[str], result: Hoisted, file: tuple[s
     result.values[table] = kept
 
 
-def _unknown(name: str, value: object, path: str, line: int) -> Problem:
+def _unknown(name: str, value: object, at: tuple[str, int], hinted: bool) -> Problem:
+    path, line = at
     if name == "api_keys":
         return Problem(line, teaching.config_legacy_keys(path, line))
+    if name in GROUPS:
+        return Problem(line, teaching.config_bad_value(path, line, name, teaching.config_wants("table")))
     if name == "sdcpp":
         return Problem(line, teaching.config_bad_value(path, line, name, teaching.no_diffusion_table()))
     tables = {*GROUPS, *TABLES, *TUNINGS, "chat_template_kwargs", "engine_env"}
     # Who writes a table means a table: a similar key would only mislead.
-    hint = nearest(name, tables if isinstance(value, dict) else Config.model_fields)
+    known = tables if isinstance(value, dict) else Config.model_fields
+    hint = nearest(name, known) if hinted else ()
     if isinstance(value, dict) and not hint:
         return Problem(line, teaching.config_unknown_group(path, line, name, sorted(tables)))
     return Problem(line, teaching.config_unknown_key(path, line, name, hint))

@@ -3,10 +3,11 @@
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args, get_origin
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
@@ -31,6 +32,7 @@ class Knob(NamedTuple):
 
 # Engines read whole numbers as 32 bits, and end or wrap around beyond.
 LARGEST = 2**31 - 1
+MOST_PORTS = 65535
 Whole = Annotated[int, Field(ge=0, le=LARGEST)]
 Positive = Annotated[int, Field(ge=1, le=LARGEST)]
 
@@ -63,6 +65,34 @@ def model_name(text: str) -> str:
         raise refused("name") from error
 
 
+def model_reference(text: str) -> str:
+    """A text that may name a model of this gateway or, after a colon, of another one."""
+    for name in (text, text.partition(":")[2]):
+        with suppress(BadName):
+            check_name(name)
+            return text
+    raise refused("model")
+
+
+def workers(text: str) -> str:
+    """`HOST:PORT`, several with commas between them. ODD: ggml's parser ends a host at its first colon, so that no IPv6 address can be said."""
+    for one in text.split(",") if text else ():
+        host, _, port = one.rpartition(":")
+        if ":" in host:
+            raise refused("worker_v6")
+        if host and port.isascii() and port.isdecimal() and not 1 <= int(port[:6]) <= MOST_PORTS:
+            raise refused("worker_port")
+    return text
+
+
+def _holds_nul(value: Any) -> bool:
+    if isinstance(value, str):
+        return "\0" in value
+    if isinstance(value, dict):
+        return any(map(_holds_nul, (*value, *value.values())))
+    return isinstance(value, list | tuple) and any(map(_holds_nul, value))
+
+
 def json_object(value: Any) -> Any:
     """A table, or its JSON as text; what is neither stays as it is and is refused for being no table."""
     try:
@@ -77,7 +107,7 @@ _NEGATIVE = re.compile(r"-[\d.]")
 
 def _command_line(words: tuple[str, ...]) -> tuple[str, ...]:
     """ODD: a negative number is a value and no flag (case I4), so that it cannot come first."""
-    if any(not word or "\0" in word for word in words):
+    if not all(words):
         raise refused("extra_empty")
     if words and (not words[0].startswith("-") or _NEGATIVE.match(words[0])):
         raise refused("extra_first", words[0])
@@ -100,6 +130,14 @@ class Keys(BaseModel):
     title: ClassVar[str] = ""
     group: ClassVar[str] = ""
     daemon: ClassVar[bool] = False
+
+    @field_validator("*", mode="after")
+    @classmethod
+    def _carried(cls, value: Any) -> Any:
+        """What a text says ends up as a word, a variable or a path of the system, and all of them end at a NUL."""
+        if _holds_nul(value):
+            raise refused("nul")
+        return value
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:

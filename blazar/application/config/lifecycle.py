@@ -2,7 +2,11 @@
 
 from typing import Annotated, ClassVar
 
-from blazar.application.config.knob import Keys, Knob, Whole, Words
+from pydantic import AfterValidator, Strict
+
+from blazar.application.config.knob import Keys, Knob, Whole, model_reference
+
+Models = Annotated[tuple[Annotated[str, AfterValidator(model_reference)], ...], Strict(strict=False)]
 
 
 class LifecycleKeys(Keys):
@@ -16,9 +20,9 @@ class LifecycleKeys(Keys):
     """Save what a model has computed when it is unloaded, and restore it when it is loaded again; above 512 MiB it is dropped."""
     session_keep_secs: Annotated[Whole, Knob(daemon=True)] = 900
     """Seconds that a conversation stays bound to its child after its last request. 0: not at all."""
-    preload: Annotated[Words, Knob(env=("BLAZAR_PRELOAD",), daemon=True)] = ()
+    preload: Annotated[Models, Knob(env=("BLAZAR_PRELOAD",), daemon=True)] = ()
     """Models to load at start, one after the other; one that fails is reported and left out."""
-    models_autoload: Annotated[Words | None, Knob(daemon=True)] = None
+    models_autoload: Annotated[Models | None, Knob(daemon=True)] = None
     """More models to load at start, after those of preload."""
     predictive_preload: Annotated[bool, Knob(daemon=True)] = False
     """Load a model shortly before it is usually asked for."""

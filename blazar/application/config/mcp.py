@@ -12,7 +12,7 @@ from blazar.application.config.knob import Keys, shaped
 LONGEST_NAME = 32
 _NAME = rf"(?=.{{1,{LONGEST_NAME}}}$)[A-Za-z0-9-]+(_[A-Za-z0-9-]+)*"
 
-Command = Annotated[tuple[str, ...], Strict(strict=False), Field(min_length=1)]
+Command = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Strict(strict=False), Field(min_length=1)]
 EnvironmentNames = Annotated[tuple[EnvironmentName, ...], Strict(strict=False)]
 
 STDIO_ONLY = ("env", "env_clear", "allowed_env", "cwd", "max_output_bytes")

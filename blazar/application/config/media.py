@@ -13,7 +13,7 @@ class MediaKeys(Keys):
     title: ClassVar[str] = "Embeddings and video"
 
     embd_normalize: Annotated[int, Field(ge=-1, le=LARGEST)] = 0
-    """Norm of embeddings: -1 none, 1 taxicab, 2 euclidean, above 2 that power."""
+    """Norm of embeddings: -1 none, 1 taxicab, 2 euclidean, above 2 that power; 0: the engine's own (its 0 can be said by extra_args)."""
     late_chunking_max_tokens: Annotated[Positive, Knob(daemon=True)] = 8192
     """Most tokens of a text that is embedded as a whole and cut into pieces afterwards; a longer one is refused."""
     video_ffmpeg_dir: str = ""

@@ -1,9 +1,9 @@
 """What an override may say that no key of the root says (D26); the per-model keys join it in `model.py`."""
 
 import math
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, Strict, WithJsonSchema, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, Strict, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from blazar.application.config.knob import LARGEST, ExtraWords, Keys, refused
@@ -51,8 +51,10 @@ def _sampler(name: str) -> str:
 
 def _number(value: Any) -> Any:
     """ODD: whole numbers stay whole (top_k = 40 is not 40.0), and true is none."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise refused("number")
+    if not math.isfinite(value):
+        raise refused("finite")
     return value
 
 
@@ -105,9 +107,3 @@ class OverrideOnly(Keys):
     """Knobs of mistral.rs; what it does not say holds as in `[mistralrs]` and at the root."""
     mlx: MlxTuning | None = None
     """Knobs of mlx-lm; what it does not say holds as in `[mlx]`."""
-
-    @model_validator(mode="after")
-    def _one_template(self) -> Self:
-        if self.chat_template is not None and self.chat_template_file is not None:
-            raise refused("exclusive", "chat_template_file")
-        return self

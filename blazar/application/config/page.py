@@ -16,7 +16,7 @@ _HEAD = """\
 # Configuration
 
 Blazar reads one file, `config.toml` (`blazar config path` says where it looks). Every key is optional; without a file all defaults hold.
-The daemon reads it when it starts.
+The daemon reads it when it starts, and again when it has changed or on SIGHUP; a file that is wrong then is told and not used.
 
 A key's value comes from the command line (`blazar serve --port 0`), else from its environment variable, else from the file, else from the
 default. `blazar config list` shows every value and who set it; `blazar config defaults` prints a file with all defaults. An unknown key, a

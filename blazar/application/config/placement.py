@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Field, Strict
 from pydantic_core import PydanticCustomError
 
-from blazar.application.config.knob import LARGEST, Keys, Knob, Whole, shaped
+from blazar.application.config.knob import LARGEST, Keys, Knob, shaped, workers
 from blazar.domain import teaching
 
 
@@ -26,6 +26,9 @@ Devices = Annotated[
 ]
 Tensors = tuple[Annotated[str, Field(min_length=1), shaped(r"[^,=]+=[^,=]+", "tensor")], ...]
 
+# The engine writes one rule a layer, has room for 4096, and ends itself beyond that (llama_max_tensor_buft_overrides).
+Layers = Annotated[int, Field(ge=0, le=1024)]
+
 
 class PlacementKeys(Keys):
     """Which device computes what."""
@@ -40,15 +43,17 @@ class PlacementKeys(Keys):
     """How a model is split over several GPUs."""
     tensor_split: Annotated[str, shaped(r"[0-9]+(\.[0-9]+)?(,[0-9]+(\.[0-9]+)?)*", "ratios"), Knob(per_model=True)] = ""
     """Shares of the GPUs, such as `3,1`."""
-    cpu_moe_n: Annotated[Whole, Knob(per_model=True)] = 0
+    cpu_moe_n: Annotated[Layers, Knob(per_model=True)] = 0
     """Layers whose experts stay in main memory, counted from the first."""
-    cpu_ffn_n: Annotated[Whole, Knob(per_model=True)] = 0
+    cpu_ffn_n: Annotated[Layers, Knob(per_model=True)] = 0
     """Layers whose feed-forward weights stay in main memory, counted from the first."""
     override_tensor: Annotated[Tensors, Strict(strict=False), Knob(per_model=True)] = ()
     """Buffers for tensors, each as `PATTERN=BUFFER`."""
     tensor_preset: Literal["", "moe-cpu-offload"] = ""
     """A ready-made choice of buffers: moe-cpu-offload keeps all experts in main memory."""
-    rpc_servers: Annotated[str, shaped(r"[^,:\s]+:\d{1,5}(,[^,:\s]+:\d{1,5})*", "workers"), Knob(per_model=True)] = ""
+    rpc_servers: Annotated[
+        str, AfterValidator(workers), shaped(r"[^,:\s]+:\d{1,5}(,[^,:\s]+:\d{1,5})*", "workers"), Knob(per_model=True)
+    ] = ""
     """RPC workers of llama.cpp whose devices are used too, each `host:port`. They ask nobody who he is: trusted networks only."""
     op_offload: bool | None = None
     """Compute on a GPU what lies in main memory, where that pays."""

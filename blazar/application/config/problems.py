@@ -19,7 +19,7 @@ _WANTS: dict[str, tuple[str, str]] = {
     "int_type": ("int", ""),
     "int_from_float": ("int", ""),
     "float_type": ("number", ""),
-    "finite_number": ("number", ""),
+    "finite_number": ("finite", ""),
     "bool_type": ("bool", ""),
     "string_type": ("text", ""),
     "tuple_type": ("list", ""),
@@ -93,6 +93,10 @@ def why(error: "ErrorDetails") -> str:
     if not what:
         return error["msg"]
     limit = error.get("ctx", {}).get(fact, "")
+    if what == "long" and limit == 1:
+        what = "empty"
+    if what == "one_of":
+        limit = limit.replace("''", "empty text")
     sentence = teaching.config_wants(what, f"{limit:g}" if isinstance(limit, float) else limit)
     found = error["input"]
     if what == "missing" or is_secret(error["loc"]) or not isinstance(found, bool | int | float | str):

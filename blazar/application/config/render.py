@@ -73,8 +73,6 @@ def redacted(config: Config) -> dict[str, Any]:
     """Plain values, without a secret."""
     plain: dict[str, Any] = config.model_dump(mode="json")
     _hide(Config, plain)
-    # Engine variables carry tokens as often as switches.
-    plain["engine_env"] = dict.fromkeys(plain["engine_env"], REDACTED)
     plain["model_overrides"] = {
         name: override.model_dump(mode="json", exclude_unset=True) for name, override in config.model_overrides.items()
     }

@@ -17,15 +17,16 @@ class World(NamedTuple):
 
 
 NEEDS = {
-    "sdcpp_ip_adapter": "sdcpp_clip_vision",
-    "server_tools_runtime": "server_tools",
-    "whisper_vad_threshold": "whisper_vad_model",
-    "whisper_vad_min_speech_duration_ms": "whisper_vad_model",
-    "whisper_vad_min_silence_duration_ms": "whisper_vad_model",
-    "tls_cert": "tls_key",
-    "tls_key": "tls_cert",
+    "sdcpp_ip_adapter": ("sdcpp_clip_vision",),
+    "sdcpp_cache_option": ("sdcpp_cache_mode",),
+    "server_tools_runtime": ("server_tools", "agent"),
+    "whisper_vad_threshold": ("whisper_vad_model",),
+    "whisper_vad_min_speech_duration_ms": ("whisper_vad_model",),
+    "whisper_vad_min_silence_duration_ms": ("whisper_vad_model",),
+    "tls_cert": ("tls_key",),
+    "tls_key": ("tls_cert",),
 }
-"""A key, and the one without which it means nothing."""
+"""A key, and those of which it needs one: else it means nothing."""
 
 EXCLUSIVE = {"mcp_servers_json": "mcp_servers_config"}
 NOT_ABOVE = {"image_min_tokens": "image_max_tokens", "ngram_mod_n_min": "ngram_mod_n_max"}
@@ -67,9 +68,9 @@ SDCPP_RESERVED = frozenset(
 
 def problems(config: Config, world: World) -> Iterator[Broken]:
     """Every rule that does not hold."""
-    for key, other in NEEDS.items():
-        if _said(config, key) and not _said(config, other):
-            yield Broken((key,), teaching.config_wants("needs", other))
+    for key, others in NEEDS.items():
+        if _said(config, key) and not any(_said(config, other) for other in others):
+            yield Broken((key,), teaching.config_wants("needs", " or ".join(others)))
     for key, other in EXCLUSIVE.items():
         if _said(config, key) and _said(config, other):
             yield Broken((key,), teaching.config_wants("exclusive", other))
@@ -79,6 +80,10 @@ def problems(config: Config, world: World) -> Iterator[Broken]:
             yield Broken((key,), teaching.config_wants("not_above", f"{other} ({high})"))
     if config.child_transport == "unix" and world.platform == "win32":
         yield Broken(("child_transport",), teaching.config_wants("windows"))
+    for model, override in config.model_overrides.items():
+        if override.chat_template is not None and override.chat_template_file is not None:
+            where = ("model_overrides", model, "chat_template_file")
+            yield Broken(where, teaching.config_wants("exclusive", "chat_template"))
     yield from _extra_words(config)
     yield from _files(config, world)
     yield from table_problems(config)

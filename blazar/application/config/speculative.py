@@ -4,9 +4,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, Strict
 
-from blazar.application.config.children import CacheType, Processors
+from blazar.application.config.children import CacheType, Processors, Threads
 from blazar.application.config.knob import Keys, Knob, Whole, shaped
-from blazar.application.config.placement import Tensors
+from blazar.application.config.placement import Layers, Tensors
 
 Spec = Literal[
     "off",
@@ -41,7 +41,7 @@ class SpeculativeKeys(Keys):
     spec_auto_manage: Annotated[bool, Knob(env=("BLAZAR_SPEC_AUTO_MANAGE",), daemon=True)] = False
     """Stop guessing for a model while its queue is full or its guesses fail, and begin again when it is quiet."""
     spec_cache: bool = True
-    """Keep what n-gram guessing learns of a model in a file, so that it survives the child."""
+    """Start n-gram guessing from the model's file below `speccache/`, where there is one; no engine of today writes it."""
     spec_draft_device: Annotated[str, shaped(r"[^,\s]+(,[^,\s]+)*", "devices")] = ""
     """Devices of the draft model by the engine's names, with commas between them; `none`: not on a GPU."""
     spec_draft_ngl: Whole | None = None
@@ -54,11 +54,11 @@ class SpeculativeKeys(Keys):
     """Buffers for tensors of the draft model, each as `PATTERN=BUFFER`."""
     spec_draft_cpu_moe: bool = False
     """Keep all experts of the draft model in main memory."""
-    spec_draft_n_cpu_moe: Whole = 0
+    spec_draft_n_cpu_moe: Layers = 0
     """Layers of the draft model whose experts stay in main memory, counted from the first."""
-    spec_draft_threads: Whole = 0
+    spec_draft_threads: Threads = 0
     """Threads that compute the draft model; 0: as for the model."""
-    spec_draft_threads_batch: Whole = 0
+    spec_draft_threads_batch: Threads = 0
     """Threads that compute prompts of the draft model; 0: as spec_draft_threads."""
     spec_draft_cpu_range: Processors = ""
     """Processors that may compute the draft model, such as `0-3`."""
@@ -109,4 +109,4 @@ class LookupKeys(Keys):
     lookup_cache_static: str | None = None
     """File of sequences to guess from, which is only read; it must exist."""
     lookup_cache_dynamic: str | None = None
-    """File of sequences to guess from, which is kept up to date, instead of the one that spec_cache keeps; it must exist."""
+    """File of sequences to guess from, instead of the one of spec_cache; an engine that refreshes it would write there, and it must exist."""

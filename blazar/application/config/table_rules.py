@@ -24,6 +24,8 @@ class Broken(NamedTuple):
 
 def table_problems(config: "Config") -> Iterator[Broken]:
     """Every rule of every table."""
+    yield from _twice("keys", "name", (key.name for key in config.keys))
+    yield from _same_secret(config)
     for index, remote in enumerate(config.remotes):
         if refusal := judge(remote.name, remote.url, remote.allow_insecure_http).refusal:
             yield Broken(("remotes", index, "url"), refusal)
@@ -50,6 +52,15 @@ def _twice(table: str, key: str, values: Iterable[str]) -> Iterator[Broken]:
         if value in seen:
             yield Broken((table, index, key), teaching.config_wants("unique", value))
         seen.add(value)
+
+
+def _same_secret(config: "Config") -> Iterator[Broken]:
+    """Who sends it could be either. The secret itself is not repeated: the names are enough to find it."""
+    owners = dict[str, str]()
+    for index, key in enumerate(config.keys):
+        owner = owners.setdefault(key.key, key.name)
+        if owner != key.name:
+            yield Broken(("keys", index, "key"), teaching.config_wants("secret_twice", f"{owner} and {key.name}"))
 
 
 def _chains(config: "Config") -> Iterator[Broken]:

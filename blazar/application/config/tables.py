@@ -2,15 +2,13 @@
 
 from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator, Field, Strict
-from pydantic_core import PydanticCustomError
+from pydantic import Field, Strict
 
 from blazar.application.config.knob import Keys, Words
 from blazar.application.config.mcp import McpServer
 from blazar.application.config.remotes import Remote
 from blazar.application.config.switchboard import SemanticCache, WarmPeg
 from blazar.application.config.tuning import MistralrsTuning, MlxTuning, SglangTuning
-from blazar.domain import teaching
 
 
 class ApiKey(Keys):
@@ -34,21 +32,12 @@ class ApiKey(Keys):
     """Share of this key where several wait: twice the weight, twice the turns."""
 
 
-def _unique(keys: tuple[ApiKey, ...]) -> tuple[ApiKey, ...]:
-    names, secrets = [key.name for key in keys], [key.key for key in keys]
-    for index, key in enumerate(keys):
-        if key.name in names[:index] or key.key in secrets[:index]:
-            # The secret is not repeated: the name is enough to find it.
-            raise PydanticCustomError("blazar", "{why}", {"why": teaching.config_wants("unique", key.name)})
-    return keys
-
-
 class TableKeys(Keys):
     """Entries that repeat."""
 
     title: ClassVar[str] = "Tables"
 
-    keys: Annotated[tuple[ApiKey, ...], Strict(strict=False), AfterValidator(_unique)] = ()
+    keys: Annotated[tuple[ApiKey, ...], Strict(strict=False)] = ()
     """API keys, one `[[keys]]` table each. Without any the gateway is open and refuses management."""
     remotes: Annotated[tuple[Remote, ...], Strict(strict=False)] = ()
     """Other servers, one `[[remotes]]` table each."""

@@ -112,7 +112,7 @@ class MlxTuning(Keys):
     """Draft model for speculation."""
     num_draft_tokens: Count | None = None
     """Tokens that the draft model guesses ahead."""
-    kv_bits: Annotated[int, Field(ge=2, le=8)] | None = None
+    kv_bits: Literal[2, 3, 4, 5, 6, 8] | None = None  # what mlx.core.quantize takes
     """Bits of the key-value cache. With it the engine serves one request at a time."""
     kv_group_size: Literal[32, 64, 128] | None = None
     """Values of the cache that share a scale."""
@@ -122,7 +122,7 @@ class MlxTuning(Keys):
     """Tokens of a prompt that are computed at once."""
     prompt_cache_size: Whole | None = None
     """Prompts that are kept."""
-    prompt_cache_bytes: Annotated[int, Field(ge=0)] | None = None
+    prompt_cache_bytes: Annotated[int, Field(ge=0, le=2**63 - 1)] | None = None
     """Bytes for kept prompts."""
     decode_concurrency: Count | None = None
     """Answers that are computed side by side."""

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from blazar.application.config.knob import Keys, Whole
+from blazar.application.config.knob import Keys
 
 
 class YarnKeys(Keys):
@@ -13,7 +13,8 @@ class YarnKeys(Keys):
     title: ClassVar[str] = "YaRN"
     group: ClassVar[str] = "yarn"
 
-    yarn_orig_ctx: Whole = 0
+    # Times the largest ctx_extend it must stay a number of 32 bits.
+    yarn_orig_ctx: Annotated[int, Field(ge=0, le=2**24)] = 0
     """The window before it is stretched."""
     yarn_ext_factor: Annotated[float, Field(ge=-1)] = -1.0
     """Mix of extrapolation and interpolation; 0: interpolation alone."""

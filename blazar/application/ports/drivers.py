@@ -40,6 +40,16 @@ class Driver(Protocol):
         ...
 
     @property
+    def server(self) -> str:
+        """What its program is called in an archive."""
+        ...
+
+    @property
+    def joins(self) -> bool:
+        """Whether it takes `--flag=value` in one word."""
+        ...
+
+    @property
     def extra_keys(self) -> Sequence[str]:
         """Settings with words of a person's own for its command line, the winning one last."""
         ...

@@ -43,11 +43,25 @@ class Tenant(NamedTuple):
         return not self.leaving, self.idle_since or 0.0
 
     def sizes(self, held: Mapping[str, int]) -> dict[str, int]:
-        """Bytes by device; of a device the larger figure, for an engine's own knows nothing of its driver's context."""
+        """Bytes by device; of a device the larger figure, for an engine's own knows nothing of its driver's context.
+
+        With what it has let go and will take once more: it counts as held as long as the child stays.
+        """
         sizes = dict(self.measured.devices)
         for device, size in held.items():
             sizes[device] = max(size, sizes.get(device, 0))
-        return sizes | {HOST: self.measured.resident}
+        return sizes | {HOST: self.measured.resident + self.let_go(held).get(HOST, 0)}
+
+    def let_go(self, held: Mapping[str, int]) -> dict[str, int]:
+        """Bytes by device that one which sleeps will take once more.
+
+        What the engine has said of a device it says awake or asleep: what it holds there now only the driver can tell.
+        """
+        if not self.again or self.promised:
+            return {}
+        said = dict(self.measured.devices)
+        now = {**said, **held, HOST: self.measured.resident}
+        return {device: size - now[device] for device, size in (said | dict(self.again)).items() if size > now[device]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +106,16 @@ def usage_of(
     """
     running, outstanding, mapped = [], dict[str, int](), 0
     for one in sorted(tenants, key=lambda tenant: tenant.turn):
-        sizes = one.sizes((held or {}).get(one.pid, {}))
+        known = (held or {}).get(one.pid, {})
+        sizes = one.sizes(known)
         stays = one.key not in gone
         mapped += one.measured.mapped if stays else 0
-        for device, size in one.again if stays else ():
-            # ODD: a sleeping child keeps its claim, or somebody else would lie where it wakes up.
-            outstanding[device] = outstanding.get(device, 0) + max(0, size - sizes.get(device, 0))
+        for device, size in one.let_go(known).items():
+            if stays:
+                # ODD: a sleeping child keeps its claim, or somebody else would lie where it wakes up.
+                outstanding[device] = outstanding.get(device, 0) + size
+            else:
+                sizes[device] -= size  # is free already, and nobody claims it
         for device, size in one.promised if stays else ():
             outstanding[device] = outstanding.get(device, 0) + max(0, size - sizes.get(device, 0))
             # What it holds once it rests is what it would give back.

@@ -60,6 +60,14 @@ def _bounded(text: str, _: Any) -> int:
     return number if number >= 0 else UNBOUNDED
 
 
+def _sleep(text: str, _: Any) -> int:
+    """Seconds; the engine's word for never is ours for 0, which it refuses."""
+    number = int(text)
+    if number == 0 or number < -1:
+        raise ValueError(text)
+    return max(number, 0)
+
+
 def _most(text: str, before: Any) -> int:
     return max(_count(text, before), before or 0)
 
@@ -156,6 +164,9 @@ WORDS = (
     Word("--batch-size", "-b --batch-size", KEY, "batch_size", _count),
     Word("--ubatch-size", "-ub --ubatch-size", KEY, "ubatch_size", _count),
     Word("--cache-ram", "-cram --cache-ram", KEY, "cache_ram_mb", _bounded),
+    Word(
+        "--sleep-idle-seconds", "--sleep-idle-seconds", KEY, "idle_sleep_secs", _sleep
+    ),  # what it lets go stays claimed
     # Where things lie
     Word("--n-gpu-layers", "-ngl --gpu-layers --n-gpu-layers", LOAD, "gpu_layers", _layers),
     Word("--main-gpu", "-mg --main-gpu", KEY, "main_gpu", _whole),

@@ -49,9 +49,12 @@ def window_for(settings: Mapping[str, Any], trained: int, slots: int, wish: int 
 
 
 def extended(settings: Mapping[str, Any], trained: int) -> int:
-    """The window that a model is used up to: the trained one, stretched by YaRN where somebody asked for it."""
+    """The window that a model is used up to: the trained one, stretched by YaRN where somebody asked for it.
+
+    ODD: yarn_orig_ctx takes the place of the trained one (llama_init_from_model), so that it may as well become a shorter one.
+    """
     factor: float = settings["ctx_extend"]
-    return int(trained * factor) if factor > 1 else trained
+    return int((settings["yarn_orig_ctx"] or trained) * factor) if factor > 1 else trained
 
 
 def unified(settings: Mapping[str, Any], slots: int) -> bool:

@@ -57,7 +57,7 @@ _FOR_ITSELF: Mapping[str, Any] = {
 class Asked(NamedTuple):
     """One load as the planner is asked for it. `cap` above 0 leaves the window open, up to it; `window` is what configuration says.
 
-    `longest` is the window that YaRN stretches the trained one to; 0: it is not stretched.
+    `longest` is the window that YaRN makes of the trained one; 0: it leaves it as it is.
     """
 
     settings: Settings
@@ -106,7 +106,7 @@ class Preparation:
         if extras.draft:
             settings = replace(settings, draft=self._draft(extras.draft.shape, settings))
         longest = extended(self.settings, trained)
-        stretched = longest if longest > trained else 0
+        stretched = longest if longest != trained else 0
         return Asked(replace(settings, ctx=0) if cap else settings, cap, window, tuple(notes), stretched)
 
     def drafting(self, drafted: int, draft: ModelShape | None = None) -> "Preparation":

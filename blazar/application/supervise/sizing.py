@@ -5,7 +5,7 @@ counted, there is no verdict: then only the guard on free memory speaks.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from blazar.application.ports.hardware import DeviceLister, DeviceUse, HardwareCensus
@@ -14,6 +14,7 @@ from blazar.application.supervise.charges import NOBODY, Tenant, Usage, usage_of
 from blazar.application.supervise.fit_machine import fit_machine
 from blazar.application.supervise.preparation import Preparation, prepare
 from blazar.application.supervise.surroundings import Sized
+from blazar.domain import teaching
 from blazar.domain.errors import BadModelFile, BadShape, NotFound
 from blazar.domain.fit.machine import Machine
 from blazar.domain.fit.planner import plan
@@ -34,9 +35,14 @@ class Sizing:
     def prepare(self, settings: Mapping[str, Any], kind: EngineKind = EngineKind.LLAMACPP) -> Preparation:
         """A model's configuration, with what stands in its extra words and in the files that they name.
 
-        Of other engines' words nothing is known: they are passed on and change no plan.
+        Of other engines' words nothing is known: they are passed on and change no plan. Nor can one of them stretch a window.
         """
-        return prepare(settings, self.files, settings["extra_args"] if kind is EngineKind.LLAMACPP else ())
+        if kind is EngineKind.LLAMACPP:
+            return prepare(settings, self.files, settings["extra_args"])
+        found = prepare({**settings, "ctx_extend": 0.0}, self.files, ())
+        # A picture has no window that anybody could miss.
+        missed = settings["ctx_extend"] > 1 and kind is not EngineKind.SDCPP
+        return replace(found, notes=(*found.notes, teaching.window_not_stretched(kind))) if missed else found
 
     def fits_without(self, sized: Sized, keys: Collection[str]) -> bool:
         """Whether it could be loaded if these models were gone."""

@@ -74,8 +74,8 @@ def occupant_of(instance: Instance, *, pinned: bool) -> Occupant | None:
 
 
 def _may_sleep(plan: LaunchPlan) -> bool:
-    """Whether it was told to let its memory go while nobody asks; of accelerators its own log keeps the claim."""
-    return any(decision.key == "idle_sleep_secs" and decision.words for decision in plan.decisions)
+    """Whether it was told to let its memory go while nobody asks, by us or, ours having given way, by words of a person's own."""
+    return any(decision.key == "idle_sleep_secs" for decision in plan.decisions)
 
 
 def tenant_of(instance: Instance, *, pinned: bool) -> Tenant | None:

@@ -162,8 +162,8 @@ def test_wrong_values_are_refused_with_their_sentence(row: Row) -> None:
 # --- Variables -------------------------------------------------------------------------------------------------------
 
 with_variables = among(*(key for _, key in variables()))
-FREE = frozenset({"BLAZAR_PRELOAD", "RUST_LOG"})
-"""Nothing that they can say is refused: any words are models, and RUST_LOG speaks to other programs too."""
+FREE = frozenset({"RUST_LOG"})
+"""Nothing that it can say is refused: it speaks to other programs too."""
 
 
 @with_variables

@@ -34,7 +34,6 @@ WITHOUT_TWIN = {
     "adapters/http/schema/ollama.py": "declared bodies; schema/test_openapi and ollama/ read them",
     "adapters/http/schema/openai.py": "declared bodies; schema/test_openapi and openai/ read them",
     "adapters/http/schema/wire.py": "the base of the declared bodies",
-    "application/config/gateway.py": "declared keys; config/test_model and test_layers read them",
     "application/config/observability.py": "declared keys; config/test_model and test_layers read them",
     "application/config/reasoning.py": "declared keys; config/test_model and test_layers read them",
     "application/config/resources.py": "declared keys; config/test_model and test_layers read them",

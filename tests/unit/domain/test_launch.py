@@ -33,6 +33,8 @@ class Rules:
         Flag("--must", "must", missing=Missing.REFUSE),
         Flag("--other", "other", switch),
     )
+    server = "some-server"
+    joins = False
     reserved = frozenset({"--port", "-p"})
     extra_keys = ("everywhere", "extra_args")
     resolve = staticmethod(as_configured)
@@ -133,7 +135,7 @@ def test_odd_a_negative_number_is_a_value():
         ("--port", (), teaching.extra_arg_reserved("--port")),
         ("-p", ("-p",), teaching.extra_arg_reserved("-p")),
         ("--port=1", (), teaching.extra_arg_reserved("--port")),
-        ("--temp=1", ("--temp",), teaching.extra_arg_joined("--temp=1", "--temp")),
+        ("--temp=1", ("--temp",), teaching.extra_arg_joined("--temp=1", "--temp", "some-server")),
         ("--temprature", ("--temp",), teaching.extra_arg_unknown("--temprature", "b1")),
     ],
 )
@@ -141,8 +143,18 @@ def test_extra_words_that_cannot_stand_there(word, known, sentence):
     """Ours to say, joined, or unknown to the build; the key is named."""
     brief = a_brief(Manifest.spelled(known))
     with pytest.raises(Malformed) as caught:
-        check_extra((word, "x"), "extra_args", brief, Rules.reserved)
+        check_extra((word, "x"), "extra_args", brief, Rules)
     assert (str(caught.value), caught.value.field) == (sentence, "extra_args")
+
+
+def test_a_parser_that_takes_one_word_is_told_one():
+    """Not so what is ours, or unknown to the build."""
+    joining = type("R", (Rules,), {"joins": True})
+    known = Manifest.spelled(("--temp",))
+    assert words(joining, known, extra_args=("--temp=1",)).endswith("--temp=1")
+    for word in ("--port=1", "--temprature=1"):
+        with pytest.raises(Malformed):
+            words(joining, known, extra_args=(word,))
 
 
 def test_resolutions_are_put_together():

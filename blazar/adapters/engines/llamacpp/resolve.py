@@ -7,9 +7,10 @@ machine, task and files.
 from collections.abc import Mapping
 from typing import Any
 
+from blazar.adapters.engines.llamacpp.batches import batches
 from blazar.adapters.engines.llamacpp.speculation import speculation
 from blazar.application.supervise.extra_words import read_extra
-from blazar.application.supervise.fit_settings import batches_for, slots_for, unified
+from blazar.application.supervise.fit_settings import slots_for, unified
 from blazar.application.supervise.prompt_cache import prompt_cache
 from blazar.application.supervise.verdict_flags import env_for, flags_for
 from blazar.domain import teaching
@@ -26,7 +27,21 @@ MCP_FLAG, MCP_VARIABLE = "--mcp-servers-json", "LLAMA_ARG_MCP_SERVERS_JSON"
 
 def resolve(brief: Brief) -> Resolved:
     """Everything of one child. Raises `Malformed` for a way of speculating that cannot be had."""
-    parts = (served, size, placed, processors, prompts, embedding, chat, window, beside, tools, kept, speculation)
+    parts = (
+        served,
+        size,
+        placed,
+        split,
+        processors,
+        prompts,
+        embedding,
+        chat,
+        window,
+        beside,
+        tools,
+        kept,
+        speculation,
+    )
     given = Resolved({}, given=dict.fromkeys(_said(brief), "extra_args"))
     return together(Resolved(brief.settings), *(part(brief) for part in parts), given)
 
@@ -73,6 +88,8 @@ def _size_reasons(brief: Brief, told: Mapping[str, Any]) -> dict[str, str]:
     return reasons
 
 
+ROWLESS = frozenset({"rpc", "vulkan", "metal"})
+"""Kinds of devices that have never split a model by rows (ggml's backends)."""
 PLACES = (
     "gpu_layers",
     "devices",
@@ -92,6 +109,20 @@ def placed(brief: Brief) -> Resolved:
     mine = [key for key in PLACES if key not in brief.origins]
     env = env_for(verdict, brief.placement)
     return Resolved({}, dict.fromkeys(mine, teaching.argv_reason("plan")), env)
+
+
+def split(brief: Brief) -> Resolved:
+    """By tensors nothing is split where no device is, and the engine ends itself over it. Raises `Malformed` for rows where no device can."""
+    mode, machine = brief.settings["split_mode"], brief.placement
+    if mode not in ("row", "tensor") or machine is None:
+        return Resolved({})
+    named = tuple(brief.settings["devices"])
+    used = [device for device in machine.devices if not named or device.name in named]
+    if mode == "row" and (odd := next((device for device in used if device.kind in ROWLESS), None)):
+        raise Malformed(teaching.split_rows_refused(odd.name), "split_mode")
+    if mode == "row" or used:
+        return Resolved({})
+    return Resolved({"split_mode": ""}, choices=(Decision((), "split_mode", teaching.argv_reason("no-split")),))
 
 
 def processors(brief: Brief) -> Resolved:
@@ -127,17 +158,16 @@ def _capped(configured: int, machine: Machine) -> int:
 
 
 def embedding(brief: Brief) -> Resolved:
-    """D38. An embedding model reads its whole input at once, so that its batches are its window."""
+    """D38."""
     embeds = brief.task is Task.EMBED
     # A chat model that is told to embed has no pooling of its own; the engine needs one.
     pooling = "mean" if embeds and not brief.model.embeds else ""
-    batch, ubatch = batches_for(brief.settings, brief.ctx, embeds=embeds)
     reasons = {"embeddings": teaching.argv_reason("embeds"), "pooling": teaching.argv_reason("pooling")}
-    reasons |= {
-        key: teaching.argv_reason("embed-batch") for key in ("batch_size", "ubatch_size") if not brief.settings[key]
-    }
-    told = {"embeddings": embeds, "pooling": pooling, "batch_size": batch, "ubatch_size": ubatch}
-    return Resolved(told, reasons)
+    planned = size(brief).told
+    return together(
+        Resolved({"embeddings": embeds, "pooling": pooling}, reasons),
+        batches(brief, planned["slots"], planned["ctx_size"]),
+    )
 
 
 def chat(brief: Brief) -> Resolved:
@@ -172,7 +202,9 @@ def beside(brief: Brief) -> Resolved:
 def tools(brief: Brief) -> Resolved:
     """What the engine runs itself. ODD: servers as JSON go into its environment: their tokens have no place in a list of processes."""
     settings = brief.settings
-    notes = (teaching.agent_tools(),) if settings["agent"] else ()
+    # Said after --agent, --tools replaces what that one turns on (common/arg.cpp).
+    chosen, runtime = settings["server_tools"] or "", settings["server_tools_runtime"] or ""
+    notes = (teaching.agent_tools(chosen, runtime),) if settings["agent"] else ()
     told = {"tensor_preset": settings["tensor_preset"] == MOE_PRESET}
     if not settings["mcp_servers_json"]:
         return Resolved(told, notes=notes)

@@ -5,7 +5,7 @@ blocks of the model's own file, the n-gram types read only what was said before.
 guess, and a wrong one costs time alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from blazar.domain import teaching
@@ -40,6 +40,7 @@ _THEIRS = ("--spec-", "--no-spec-", "--draft", "--model-draft", "-md", "--lookup
 
 SIZES = ("ngram_size_n", "ngram_size_m", "ngram_min_hits")
 MOD = ("ngram_mod_n_match", "ngram_mod_n_min", "ngram_mod_n_max")
+LOOKUPS = ("lookup_cache_static", "lookup_cache_dynamic")
 DRAFT = (
     *("spec_draft_ngl", "spec_draft_device", "spec_draft_type_k", "spec_draft_type_v", "spec_draft_override_tensor"),
     *("spec_draft_cpu_moe", "spec_draft_n_cpu_moe", "spec_draft_threads", "spec_draft_threads_batch"),
@@ -79,7 +80,7 @@ def drafts(brief: Brief) -> Drafts:
 
 
 def speculation(brief: Brief) -> Resolved:
-    """The choice as settings of the flag table; keys of other families fall silent."""
+    """The choice as settings of the flag table; keys of other families fall silent, and those that somebody set are named."""
     chosen, settings = choose(brief), brief.settings
     mod, drafts = chosen.type == "ngram-mod", chosen.type.startswith("draft-")
     if chosen.reason == teaching.spec_reason("extra"):
@@ -95,7 +96,17 @@ def speculation(brief: Brief) -> Resolved:
     }
     reasons = {"spec_type": chosen.reason, "draft_model": teaching.argv_reason("draft")}
     left = () if chosen.type else (Decision((), "spec", chosen.reason),)
-    return Resolved(told, reasons, notes=(chosen.note,) if chosen.note else (), choices=left)
+    notes = (chosen.note,) if chosen.note else ()
+    return Resolved(told, reasons, notes=(*notes, *_unheard(brief, chosen, drafts=drafts)), choices=left)
+
+
+def _unheard(brief: Brief, chosen: Choice, *, drafts: bool) -> Iterator[str]:
+    """Of keys that somebody set, those for other ways of guessing. An embedding model writes nothing, and so misses nothing."""
+    of_types = {**dict.fromkeys(SIZED, SIZES), "ngram-mod": MOD, "ngram-cache": LOOKUPS}
+    heard = {*(DRAFT if drafts else ()), *of_types.get(chosen.type, ())}
+    silent = [key for key in (*DRAFT, *SIZES, *MOD, *LOOKUPS) if key in brief.origins and key not in heard]
+    if silent and brief.task is not Task.EMBED:
+        yield teaching.spec_silent(silent, chosen.type, chosen.reason)
 
 
 def _auto(brief: Brief) -> Choice:

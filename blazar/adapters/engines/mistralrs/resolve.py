@@ -21,7 +21,7 @@ STEP_FLAG, STEP = "--max-num-batched-tokens", 4096
 """Tokens of one step beyond which 0.9.3 answered with an empty 200 (the contract's known limits)."""
 _PLACING = ("-n", "--device-layers", "--topology", "--cpu")
 _CACHE = ("--pa-context-len", "--pa-memory-mb", "--pa-memory-fraction")
-_UNSAID = ("loras", "devices")
+_UNSAID = ("loras", "devices", "tensor_split")
 """Settings that other kinds honour and that would be missed."""
 
 

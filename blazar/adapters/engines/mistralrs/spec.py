@@ -6,9 +6,8 @@ refused.
 
 from blazar.adapters.engines.mistralrs.flags import MISTRALRS_FLAGS
 from blazar.adapters.engines.mistralrs.reserved import RESERVED
-from blazar.adapters.engines.mistralrs.resolve import NAME, resolve
+from blazar.adapters.engines.mistralrs.resolve import resolve
 from blazar.adapters.engines.spec import EngineSpec
-from blazar.domain import teaching
 from blazar.domain.kinds import EngineKind
 
 MISTRALRS = EngineSpec(
@@ -22,6 +21,6 @@ MISTRALRS = EngineSpec(
     # The first would give it tools, the second change how it computes; what a hub knows us by.
     scrubbed=("MCP_CONFIG_PATH", "MISTRALRS_", "HF_ENDPOINT", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"),
     reserved=RESERVED,
-    notes=(teaching.engine_takes_no_key(NAME),),
+    joins=True,  # clap
     resolve=resolve,
 )

@@ -21,5 +21,6 @@ MLX = EngineSpec(
     # A hub's address, token and cache; membership of a cluster; another hub altogether.
     scrubbed=("HF_HUB_", "HF_ENDPOINT", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "MLXLM_", "MLX_HOSTFILE", "MLX_RANK"),
     reserved=RESERVED,
+    joins=True,  # argparse
     resolve=resolve,
 )

@@ -72,6 +72,12 @@ def span(machine: Machine, count: int) -> Environment:
     return pins(machine, cards[:count]) if 1 < count <= len(cards) else ()
 
 
+def alone(machine: Machine) -> Machine:
+    """This machine as an engine sees it that is told no card: with the first one."""
+    first = _cards(machine)[:1]
+    return replace(machine, devices=tuple(device for device in machine.devices if device in first))
+
+
 def token_bytes(shape: ModelShape, ctx: int) -> int:
     """What one token keeps in the cache, rounded up."""
     kv = sum(cache.bytes for cache in caches(shape, Settings(ctx=ctx, parallel=1)))

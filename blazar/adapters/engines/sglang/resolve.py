@@ -27,7 +27,7 @@ _THEIRS = (
     "--gpu-id",
 )
 """Extra words that place a load."""
-_UNSAID = ("loras", "devices")
+_UNSAID = ("loras", "devices", "tensor_split")
 """Settings that other kinds honour and that would be missed: adapters are chosen by each request here, cards by number."""
 HALVES_FROM = 8.0
 """Compute capability from which the default kernels read an 8-bit cache (Triton's fp8e5)."""
@@ -76,12 +76,17 @@ def _kernels(brief: Brief) -> Resolved:
 
 
 def _memory(brief: Brief) -> Resolved:
-    """Pins of share and cache type win over the rung's; configured parallelism is held to its cards and not judged."""
+    """Pins of share and cache type win over the rung's; configured parallelism is held to its cards and not judged.
+
+    Cards by name or by share end the choice of cards, and cannot be said: the engine then takes its first one, and that one's
+    share still has to be told.
+    """
     configured = _configured(brief)
     if configured.pinned:
         return Resolved({}, env=_span(brief, configured))
     if brief.shape is None or brief.placement is None:
         return Resolved({})
+    placed = ladder.alone(brief.placement) if _by_name(brief) else brief.placement
     total = max(brief.ctx_size, brief.ctx)
     requests = 1 if brief.settings["deterministic"] else max(brief.settings["slots"], 1)
     needed = needs(brief, ladder.token_bytes(brief.shape, total), requests)
@@ -94,7 +99,7 @@ def _memory(brief: Brief) -> Resolved:
         brief.settings["sglang.kv_cache_dtype"],
         _halves(brief),
     )
-    rung = ladder.climb(load, brief.placement)
+    rung = ladder.climb(load, placed)
     return Resolved({}) if rung is None else _said(brief, rung, needed.counted)
 
 
@@ -116,17 +121,22 @@ def _said(brief: Brief, rung: ladder.Rung, counted: bool) -> Resolved:
 
 
 def _configured(brief: Brief) -> Parallelism:
-    """What somebody chose of the spread: pins, a device list, a split, or words of his own that place the load."""
+    """What somebody chose of the spread: pins, or words of his own that place the load."""
     settings = brief.settings
     tensor, pipeline, data, expert = (settings[key] or 0 for key in PARALLEL)
     own = tuple(flag for flag in flags_of(settings["extra_args"]) if flag.replace("_", "-").startswith(_THEIRS))
-    return Parallelism(tensor, pipeline, data, expert, (*own, *settings["devices"], *settings["tensor_split"].split()))
+    return Parallelism(tensor, pipeline, data, expert, own)
+
+
+def _by_name(brief: Brief) -> bool:
+    """Whether somebody chose cards in words that only other kinds have."""
+    return bool(brief.settings["devices"] or brief.settings["tensor_split"])
 
 
 def _span(brief: Brief, configured: Parallelism) -> dict[str, str]:
     """Ranks and cards stay aligned; whoever placed the load otherwise is not interfered with."""
     placed = brief.placement
-    if configured.device_layers or placed is None:
+    if configured.device_layers or _by_name(brief) or placed is None:
         return {}
     return dict(ladder.span(placed, (configured.tensor or 1) * (configured.pipeline or 1) * (configured.data or 1)))
 

@@ -3,9 +3,7 @@
 from blazar.adapters.engines.sglang.flags import SGLANG_FLAGS
 from blazar.adapters.engines.sglang.reserved import RESERVED
 from blazar.adapters.engines.sglang.resolve import resolve
-from blazar.adapters.engines.sglang.speculation import NAME
 from blazar.adapters.engines.spec import EngineSpec
-from blazar.domain import teaching
 from blazar.domain.kinds import EngineKind
 
 SGLANG = EngineSpec(
@@ -20,6 +18,6 @@ SGLANG = EngineSpec(
         "SGLANG_",
     ),  # they switch kernels, caches and downloads behind the settings' back; engine_env may name them
     reserved=RESERVED,
-    notes=(teaching.engine_takes_no_key(NAME),),
+    joins=True,  # argparse
     resolve=resolve,
 )

@@ -61,3 +61,10 @@ def test_a_closed_stderr_changes_nothing_about_the_code() -> None:
     stream = io.StringIO()
     stream.close()
     assert report("x", 3, as_json=False, stream=stream) == 3
+
+
+def test_a_name_does_not_steer_the_terminal():
+    """Files and names hold what anybody put there."""
+    out = io.StringIO()
+    report("unknown key '\x1b[31m\udcff'", 1, as_json=False, stream=out)
+    assert out.getvalue() == "error: unknown key '\ufffd[31m\ufffd'\n"

@@ -4,7 +4,13 @@ import os
 
 import pytest
 
-from blazar.adapters.files.configfile import change_config, read_config, read_text, replace_config, write_new_keys
+from blazar.adapters.files.configfile import (
+    change_config,
+    read_config,
+    read_text,
+    replace_config,
+    write_new_keys,
+)
 from blazar.application.config.layers import Origin
 from blazar.application.config.model import Config
 from blazar.domain.errors import BadConfig, StoreTrouble
@@ -222,3 +228,12 @@ def test_where_no_key_is_new_a_read_only_folder_is_no_trouble(tmp_path, monkeypa
     write_new_keys(path, KEYS)
     monkeypatch.setattr(os, "open", lambda *_: pytest.fail("nothing is to be written"))
     assert write_new_keys(path, KEYS) == []
+
+
+def test_keys_are_not_written_into_a_file_that_is_wrong(tmp_path):
+    """What is wrong is told, and not that its keys were inline."""
+    path = tmp_path / "config.toml"
+    path.write_text("port = 'x'\n")
+    with pytest.raises(StoreTrouble, match="'port' must be a whole number"):
+        write_new_keys(path, {"BLAZAR_KEYS": "a:secret"})
+    assert path.read_text() == "port = 'x'\n"

@@ -270,3 +270,15 @@ def test_windows_locks_one_byte(monkeypatch):
     monkeypatch.setattr(sys, "platform", "win32")
     wait_for_lock(7)
     assert asked == [(7, 1, 1)]
+
+
+def test_what_is_no_file_is_left_alone(tmp_path):
+    """Root may put a file in the place of any device; a pipe would be waited for; a ring of links has no end."""
+    pipe, ring = tmp_path / "pipe", tmp_path / "ring"
+    os.mkfifo(pipe)
+    ring.symlink_to(ring)
+    for path in (pipe, ring):
+        with pytest.raises(OSError):
+            rewrite(path, lambda _: b"new")
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert ring.is_symlink()

@@ -158,3 +158,9 @@ def test_a_literal_is_one_value():
     assert literal('{"a": [true]}') == {"a": [True]}
     for text in ("", "a b", "1\nb = 2", "[1", "nope", "[" * 100_000, '{"a": [null]}', '{"a": NaN}'):
         assert literal(text) is None
+
+
+def test_bytes_that_are_no_text_are_refused():
+    """A shell passes any; no file of ours can hold them."""
+    with pytest.raises(Malformed, match="not UTF-8"):
+        typed(find_address("host", {}), ["a\udcff"])

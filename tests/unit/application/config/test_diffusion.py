@@ -30,7 +30,7 @@ BAD = {
 @pytest.mark.parametrize(("key", "text"), [(key, text) for key, texts in GOOD.items() for text in texts])
 def test_a_form_of_the_document_is_kept(key, text):
     """As it was written."""
-    assert getattr(held(f"{key} = '{text}'"), key) == text
+    assert getattr(held(f"sdcpp_cache_mode = 'ucache'\n{key} = '{text}'"), key) == text
 
 
 @pytest.mark.parametrize(("key", "wants", "text"), [(k, w, t) for k, (w, texts) in BAD.items() for t in texts])
@@ -51,7 +51,9 @@ def test_workers_are_single_addresses():
     """A list of them, none empty, because they are joined by commas."""
     assert held("sdcpp_rpc_servers = ['a:1', '10.0.0.2:50052']").sdcpp_rpc_servers == ("a:1", "10.0.0.2:50052")
     assert teaching.config_wants("worker") in refusal("sdcpp_rpc_servers = ['a:1,b:2']")
-    assert "at least 1 characters" in refusal("sdcpp_rpc_servers = ['']")
+    assert "must not be empty" in refusal("sdcpp_rpc_servers = ['']")
+    assert refusal("sdcpp_rpc_servers = ['a:0']").endswith("must have ports from 1 to 65535")
+    assert "IPv4" in refusal("sdcpp_rpc_servers = ['[::1]:1']")
 
 
 def test_a_family_of_step_caching_is_one_of_six():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from blazar.application.config.dotted import find_path, split_names, value_at
+from blazar.application.config.dotted import LEVELS, find_path, split_names, too_deep, value_at
 
 TABLES = {"port": 1, "model_overrides": {"a": {"ctx": 1}, "a.b": {"ctx": 2, "mlx": {"kv_bits": 4}}}, "gone": None}
 
@@ -40,3 +40,12 @@ def test_nothing_is_none():
     assert value_at(TABLES, ("model_overrides", "a", "ctx")) == 1
     assert value_at(TABLES, ("port", "x")) is None
     assert value_at(TABLES, ("x", "y")) is None
+
+
+def test_what_is_nested_without_an_end_is_too_deep():
+    """Tables and lists alike; the number of values beside each other does not count."""
+    deep = 1
+    for number in range(LEVELS):
+        deep = [deep] if number % 2 else {"a": deep, "b": 1}
+    assert not too_deep(deep)
+    assert too_deep([deep])

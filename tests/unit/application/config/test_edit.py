@@ -333,3 +333,9 @@ def test_any_sequence_of_edits_damages_nothing(done, start, newline):
     lines = iter(text.replace("\r\n", "\n").split("\n"))
     for line in kept_lines(start, wanted):
         assert line in lines, f"{line!r} is lost or out of order"
+
+
+@pytest.mark.parametrize("start", ["# head\n[gateway]\nport = 1\n", "[gateway]\r\nport = 1\r\n"])
+def test_set_and_unset_leave_the_text_as_it_was(start):
+    """Each time one more empty line would move a file down its screen."""
+    assert unset_value(set_value(start, ("host",), "a"), ("host",)) == start

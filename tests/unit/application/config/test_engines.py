@@ -15,7 +15,7 @@ from tests.support.configuration import held, refusal
         ("download_speed_limit_mb = 0.5", "must be a whole number (found 0.5)"),
         ("update_channel = 'beta'", "must be one of 'latest' or 'stable'"),
         ("engine_asset = 'cuda 12'", "must be auto or a flavor such as cpu or vulkan"),
-        ("engine_asset = ''", "must have at least 1 characters"),
+        ("engine_asset = ''", "must not be empty"),
         ("capability_registry_url = 'ftp://a'", "must be a URL that begins with http:// or https://"),
         ("capability_registry_url = 'https://'", "must be a URL that begins with http:// or https://"),
     ],

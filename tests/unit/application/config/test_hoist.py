@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from blazar.application.config.hoist import SYNONYMS, hoist, nearest
+from blazar.application.config.hoist import HINTED, SYNONYMS, hoist, nearest
 from blazar.application.config.locate import Lines
 from blazar.application.config.model import TABLES, Config
 
@@ -69,3 +69,10 @@ def test_only_what_is_nearly_as_alike_is_a_hint():
     assert nearest("slot", Config.model_fields) == ("slots",)
     assert nearest("whisper_beam", Config.model_fields)[0] == "whisper_beam_size"
     assert nearest("qqq", Config.model_fields) == ()
+
+
+def test_a_file_of_another_kind_gets_no_more_hints():
+    """Each hint is a comparison with every key: a hundred thousand would hold the daemon up for a minute."""
+    sentences = [problem.sentence for problem in hoisted("".join(f"slot{n} = 1\n" for n in range(HINTED + 5))).problems]
+    assert "did you mean" in sentences[0]
+    assert not any("did you mean" in sentence for sentence in sentences[HINTED:])

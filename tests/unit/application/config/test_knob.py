@@ -17,12 +17,16 @@ from blazar.application.config.knob import (
     json_object,
     knob_of,
     model_name,
+    model_reference,
     parts_of,
     refused,
     shaped,
     table_in,
+    workers,
 )
+from blazar.application.config.model import Config, Override
 from blazar.domain import teaching
+from tests.support.configuration import refusal
 
 
 class Some(Keys):
@@ -108,10 +112,77 @@ def test_odd_a_negative_number_is_a_value_and_cannot_come_first(first):
     assert why(words=(first, "--a")) == teaching.config_wants("extra_first", first)
 
 
-@pytest.mark.parametrize("word", ["", "a\0b"])
-def test_no_word_is_empty_or_ends_early(word):
+@pytest.mark.parametrize(("word", "wants"), [("", "extra_empty"), ("a\0b", "nul")])
+def test_no_word_is_empty_or_ends_early(word, wants):
     """A program would see another word than the file has."""
-    assert why(words=("--a", word)) == teaching.config_wants("extra_empty")
+    assert why(words=("--a", word)) == teaching.config_wants(wants)
+
+
+TEXTS = {
+    (keys, name)
+    for keys in (Config, Override)
+    for name, field in keys.model_fields.items()
+    if str in set(parts_of(field.annotation))
+}
+
+
+@pytest.mark.parametrize(("keys", "name"), sorted(TEXTS, key=str))
+def test_no_text_of_any_key_holds_a_nul(keys, name):
+    """It would end there as a word of a command line, a variable or a path."""
+    for value in ("--a\0b", ["--a", "b\0"], {"A": "b\0"}):
+        with pytest.raises(ValidationError):
+            keys.model_validate({name: value})
+    assert len(TEXTS) > 90
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('tls_cert = "a\\u0000"\ntls_key = "b"', "line 1: 'tls_cert'"),
+        ('[engine_env]\nA = "b\\u0000"', "line 1: 'engine_env'"),
+        ('[[mcp]]\nname = "m"\ncommand = ["x", "\\u0000"]', "line 3: 'mcp.command'"),
+        ('[[mcp]]\nname = "m"\ncommand = ["x"]\nenv = { A = "hush\\u0000" }', "line 4: 'mcp.env'"),
+        ('[model_overrides.m]\nchat_template = "\\u0000"', "line 2: 'model_overrides.m.chat_template'"),
+        ('[model_overrides.m]\nextra_args = ["--a", "\\u0000"]', "line 2: 'model_overrides.m.extra_args'"),
+        ('[mlx]\nchat_template_args = { a = ["\\u0000"] }', "line 2: 'mlx.chat_template_args'"),
+    ],
+)
+def test_a_nul_is_told_at_its_key(text, place):
+    """Without what stands around it, which may be a secret."""
+    assert refusal(text) == f"config.toml {place} {teaching.config_wants('nul')}"
+
+
+@pytest.mark.parametrize("text", ["smol", "qwen:0.6b", "owner/model:Q4", "peer:smol", "peer:owner/qwen:0.6b"])
+def test_a_model_may_be_somebody_else_s(text):
+    """`NAME:TAG` and `REMOTE:MODEL` are spelled alike; which one is meant is found out when it is loaded."""
+    assert model_reference(text) == text
+
+
+@pytest.mark.parametrize("text", ["", "a b", "m#1", "m@vision", "a:b:c:d", ":", "peer:", "--model"])
+def test_what_no_model_is_called(text):
+    """A child is no model, and a flag is none."""
+    with pytest.raises(PydanticCustomError, match="must name a model"):
+        model_reference(text)
+
+
+def test_workers_have_ports_and_no_ipv6_address():
+    """The parser of ggml ends the host at the first colon, and takes any number for a port."""
+    assert workers("") == ""
+    assert workers("a:1,10.0.0.2:65535") == "a:1,10.0.0.2:65535"
+    for text, wants in {
+        "a:0": "worker_port",
+        "a:1,b:65536": "worker_port",
+        f"a:{'9' * 5000}": "worker_port",
+        "[::1]:50052": "worker_v6",
+        "::1:50052": "worker_v6",
+    }.items():
+        with pytest.raises(PydanticCustomError, match=teaching.config_wants(wants)):
+            workers(text)
+    assert (
+        refusal("rpc_servers = 'a:70000'")
+        == f"config.toml line 1: 'rpc_servers' {teaching.config_wants('worker_port')}"
+    )
+    assert teaching.config_wants("workers") in refusal("rpc_servers = 'a'")
 
 
 def test_whole_numbers_end_where_the_engines_do():

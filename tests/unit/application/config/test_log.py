@@ -19,4 +19,4 @@ def test_a_collector_has_a_url():
     assert held("otlp_endpoint = 'http://127.0.0.1:4318'").otlp_endpoint == "http://127.0.0.1:4318"
     assert held("otlp_endpoint = ''").otlp_endpoint == ""
     assert "must be a URL" in refusal("otlp_endpoint = '127.0.0.1:4318'")
-    assert "at least 1 characters" in refusal("otlp_service = ''")
+    assert "must not be empty" in refusal("otlp_service = ''")

@@ -25,6 +25,7 @@ def test_a_name_becomes_part_of_a_tools_name(name):
         *({"timeout_secs": secs} for secs in (0, -1, 600.5)),
         *({"url": url} for url in ("", "h/mcp", "ftp://h", "http://", "https://me:secret@h/mcp", "http://h/a b")),
         {"command": []},
+        {"command": ["uvx", ""]},
         {"command": "uvx mcp"},
         {"env": {"1A": "x"}},
         {"env": {"A": 1}},

@@ -11,8 +11,8 @@ from tests.support.configuration import held, refusal
         ("embd_normalize = -2", "must be -1 or more"),
         ("late_chunking_max_tokens = 0", "must be 1 or more"),
         ("video_fps = -1", "must be 0 or more"),
-        ("video_fps = inf", "must be a number"),
-        ("video_timestamp_interval = nan", "must be a number"),
+        ("video_fps = inf", "must be a finite number (found Infinity)"),
+        ("video_timestamp_interval = nan", "must be a finite number (found NaN)"),
         ("video_ffmpeg_dir = 3", "must be text in quotes"),
     ],
 )

@@ -18,7 +18,7 @@ from blazar.domain.errors import BadConfig, Malformed
         (
             'api_keys = ["a", "b"]\n\n[[keys]]\nname = "key-2"\nkey = "a"\n',
             ("key-2-2",),
-            '\n[[keys]]\nname = "key-2"\nkey = "a"\n\n[[keys]]\nname = "key-2-2"\nkey = "b"\n',
+            '[[keys]]\nname = "key-2"\nkey = "a"\n\n[[keys]]\nname = "key-2-2"\nkey = "b"\n',
         ),
         ('api_keys = ["a", "a"]\r\n', ("key-1",), '[[keys]]\r\nname = "key-1"\r\nkey = "a"\r\n'),
         ('keys = [{name = "x", key = "a"}]\napi_keys = ["b"]\n', ("key-1",), 'keys = [{name = "x", key = "a"}, {name = "key-1", key = "b"}]\n'),

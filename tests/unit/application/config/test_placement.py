@@ -33,4 +33,4 @@ def test_shares_are_plain_numbers(shares):
 @pytest.mark.parametrize("key", ["devices", "override_tensor", "spec_draft_override_tensor"])
 def test_no_item_of_a_list_is_empty(key):
     """It would be a word of the command line that the engine ends itself over."""
-    assert said(f"{key} = ['']") == f"config.toml line 1: '{key}' must have at least 1 characters (found \"\")"
+    assert said(f"{key} = ['']") == f"config.toml line 1: '{key}' must not be empty (found \"\")"

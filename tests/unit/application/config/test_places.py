@@ -47,7 +47,7 @@ def test_keys_that_could_stand_there():
         (("keys", 0, "name"), True),
         (("mcp_servers_json",), True),
         (("port",), False),
-        (("engine_env", "A"), False),
+        (("engine_env", "A"), True),
     ],
 )
 def test_what_may_not_be_repeated(place, secret):

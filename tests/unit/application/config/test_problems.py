@@ -6,8 +6,9 @@ import pytest
 from pydantic import BaseModel, Field, ValidationError
 
 from blazar.application.config.model import Config, Override
-from blazar.application.config.problems import _WANTS, spelled, why
+from blazar.application.config.problems import _WANTS, read_toml, spelled, why
 from blazar.domain import teaching
+from blazar.domain.errors import BadConfig
 
 
 class Shape(BaseModel, strict=True):
@@ -20,6 +21,9 @@ class Shape(BaseModel, strict=True):
     words: tuple[str, ...] = ()
     table: dict[str, str] = {}
     choice: Literal["a", "b"] = "a"
+    long: Annotated[str, Field(min_length=3)] = "xyz"
+    finite: Annotated[float, Field(allow_inf_nan=False)] = 0.5
+    perhaps: Literal["", "a"] = ""
     keys: str = ""
 
 
@@ -41,7 +45,10 @@ def told(**value):
         ({"part": "x"}, "number", "", '"x"'),
         ({"flag": 1}, "bool", "", "1"),
         ({"text": 3}, "text", "", "3"),
-        ({"text": ""}, "long", 1, '""'),
+        ({"text": ""}, "empty", "", '""'),
+        ({"long": "ab"}, "long", 3, '"ab"'),
+        ({"finite": float("inf")}, "finite", "", "Infinity"),
+        ({"perhaps": "c"}, "one_of", "empty text or 'a'", '"c"'),
         ({"words": "a"}, "list", "", '"a"'),
         ({"table": True}, "table", "", "true"),
     ],
@@ -98,3 +105,34 @@ def test_no_key_can_be_wrong_in_words_that_are_not_ours(key):
         except ValidationError as error:
             for detail in error.errors(include_url=False):
                 assert detail["type"] in {"blazar", "extra_forbidden", *_WANTS}, (detail["type"], wrong)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a = 1\na = 2\n", "'a' stands there twice (at line 2, column 6)"),
+        ("a.b = 1\na.b = 2", "'a.b' stands there twice (at end of document)"),
+        ('"a b" = 1\n"a b" = 2 # c\n', "stands there twice (at line 2,"),
+        ("a = 1\n[a]\nb = 1\n", "[a] stands there twice (at line 2,"),
+        ("[a]\n[a]\n", "[a] stands there twice (at line 2,"),
+        ("a = {b = 1, b = 2}\n", "'b' stands there twice (at line 1,"),
+        ("a = {b = 1}\na.c = 2\n", "'a' is already something that cannot be added to (at line 2,"),
+        (f"\na = {'9' * 5000}\n", "a number has too many digits (at line 2)"),
+        (f"a = {'[' * 5000}", "nested too deeply"),
+        (f"a{'.a' * 300} = 1\n", "nested too deeply"),
+    ],
+)
+def test_what_is_no_toml_is_told_with_its_line_and_key(text, said):
+    """Python's own words for it name tuples, functions of Python, and no key."""
+    with pytest.raises(BadConfig) as wrong:
+        read_toml(text, "c.toml")
+    assert said in str(wrong.value)
+    assert str(wrong.value).startswith("c.toml cannot be read: ")
+
+
+def test_a_long_value_is_cut():
+    """A missing quote can make a whole file the value."""
+    with pytest.raises(ValidationError) as wrong:
+        Config.model_validate({"port": "x" * 10_000})
+    (detail,) = wrong.value.errors(include_url=False)
+    assert len(why(detail)) < 200

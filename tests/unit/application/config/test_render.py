@@ -170,6 +170,12 @@ def test_the_defaults_end_with_the_tables():
 
 
 PROPERTIES = Config.model_json_schema()["properties"]
+FREE = ("video_ffmpeg_dir", "reasoning_budget_message")
+LISTS = {
+    "preload": ["smol", "qwen:0.6b", "peer:owner/model:q4"],
+    "cors_origins": ["*", "https://app.example:8443", "app://x"],
+    "allowed_hosts": ["box.lan", "10.0.0.2", "fd00::1"],
+}
 
 
 def some(key: str) -> st.SearchStrategy | None:
@@ -187,7 +193,9 @@ def some(key: str) -> st.SearchStrategy | None:
                 return st.integers(low, high)
             case {"type": "number"}:
                 return st.floats(max(low, option.get("exclusiveMinimum", low) + 0.001), high)
-    return st.lists(st.text()).map(tuple) if key in ("preload", "cors_origins", "allowed_hosts") else None
+    if key in FREE:
+        return st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
+    return st.lists(st.sampled_from(LISTS[key])).map(tuple) if key in LISTS else None
 
 
 VALUES = {key: strategy for key in Config.model_fields if (strategy := some(key)) is not None}

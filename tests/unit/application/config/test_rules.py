@@ -20,7 +20,12 @@ def problems(text="", env=None, world=None, **overrides):
     [
         ("\nsdcpp_ip_adapter = 'a'", "line 2: 'sdcpp_ip_adapter' needs sdcpp_clip_vision: set it too, or remove this"),
         ("[diffusion]\nsdcpp_ip_adapter = 'a'", "line 2: 'sdcpp_ip_adapter' needs sdcpp_clip_vision"),
-        ("server_tools_runtime = 'docker:x'", "line 1: 'server_tools_runtime' needs server_tools"),
+        ("server_tools_runtime = 'docker:x'", "line 1: 'server_tools_runtime' needs server_tools or agent: set it too"),
+        ("sdcpp_cache_option = 'reset=0'", "line 1: 'sdcpp_cache_option' needs sdcpp_cache_mode"),
+        (
+            "[model_overrides.m]\nchat_template_file = 'b'\nchat_template = 'a'",
+            "line 2: 'model_overrides.m.chat_template_file' excludes chat_template: set one of the two",
+        ),
         ("tls_cert = 'a'", "line 1: 'tls_cert' needs tls_key"),
         ("[gateway]\ntls_key = 'a'", "line 2: 'tls_key' needs tls_cert"),
         ("whisper_vad_threshold = 0.0", "line 1: 'whisper_vad_threshold' needs whisper_vad_model"),
@@ -65,6 +70,9 @@ def test_a_rule_that_does_not_hold(text, sentence):
         "sdcpp_clip_vision = 'a'",
         "sdcpp_ip_adapter = 'a'\nsdcpp_clip_vision = 'b'",
         "tls_cert = 'a'\ntls_key = 'b'",
+        "agent = true\nserver_tools_runtime = 'docker:x'",
+        "sdcpp_cache_mode = 'ucache'\nsdcpp_cache_option = 'reset=0'",
+        "[model_overrides.m]\nchat_template_file = 'b'\n[model_overrides.n]\nchat_template = 'a'",
         "image_min_tokens = 65",
         "image_min_tokens = 64\nimage_max_tokens = 64",
         "ngram_mod_n_min = 3",
@@ -127,7 +135,7 @@ def test_rules_name_keys_that_exist():
     """And the words that are refused early are among those that are refused when a command line is compiled."""
     named = {
         *NEEDS,
-        *NEEDS.values(),
+        *(other for others in NEEDS.values() for other in others),
         *EXCLUSIVE,
         *EXCLUSIVE.values(),
         *NOT_ABOVE,

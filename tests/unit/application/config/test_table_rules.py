@@ -66,6 +66,14 @@ def problems(text):
             CHAIN + "[[failover.targets]]\nmodell = 'm'\nmodel = 'm'",
             "line 5: unknown key 'failover.targets.modell'; did you mean model?",
         ),
+        (
+            "[[keys]]\nname = 'a'\nkey = 'b'\n[[keys]]\nkey = 'c'\nname = 'a'",
+            "line 6: 'keys.name' must be unique: a appears twice",
+        ),
+        (
+            "[[keys]]\nname = 'one'\nkey = 'hush'\n[[keys]]\nname = 'two'\n\nkey = 'hush'",
+            "line 7: 'keys.key' must be a secret of its own: one and two have the same",
+        ),
         (MCP, "line 1: 'mcp' needs exactly one of command and url"),
         (MCP + "command = ['x']\nurl = 'http://h'", "line 4: 'mcp.url' excludes command: set one of the two"),
         (

@@ -85,6 +85,8 @@ def test_formats_of_quantising_while_loading(isq):
         ("sglang", {"attention_backend": "two words"}),
         ("sglang", {"cpu_offload_gb": 4}),
         ("mlx", {"kv_bits": 1}),
+        ("mlx", {"kv_bits": 7}),
+        ("mlx", {"prompt_cache_bytes": 2**63}),
         ("mlx", {"kv_group_size": 48}),
         ("mlx", {"chat_template_args": "[1]"}),
         ("mlx", {"num_draft_tokens": 0}),

@@ -101,8 +101,24 @@ def test_odd_a_sleeping_model_keeps_its_claim():
     asleep = a_tenant(measured=Measured(GIB // 4, 0, (("CUDA0", 4 * GIB),)), again=((HOST, GIB),))
     left = usage_of([asleep]).left_of(a_card(20 * GIB))
     assert left.ram_available == 8 * GIB - GIB * 3 // 4
-    assert left.running == (Running("x", True, False, GIB // 4, (("CUDA0", 4 * GIB),)),)
+    assert left.without({"x"}).ram_available == 8 * GIB + GIB // 4, "once it is gone nobody claims what it had let go"
     awake = a_tenant(again=((HOST, GIB),))
     assert usage_of([awake]).left_of(a_card(20 * GIB)) == usage_of([a_tenant()]).left_of(a_card(20 * GIB))
     assert usage_of([asleep], gone={"x"}).left_of(a_card(20 * GIB)).ram_available == 8 * GIB + GIB // 4
     assert usage_of([asleep], rested=True).running == usage_of([asleep]).running
+
+
+def test_odd_a_sleeping_model_keeps_its_claim_on_a_card():
+    """The driver tells what it holds there now. Where it does not, what the engine once said is all there is, and claims nothing."""
+    asleep = a_tenant(again=((HOST, GIB),))
+    usage = usage_of([asleep], {7: {"CUDA0": GIB}})
+    left = usage.left_of(a_card(23 * GIB))
+    assert left.devices[0].free == 20 * GIB
+    assert left.without({"x"}).devices[0].free == 24 * GIB
+    gone = usage_of([asleep], {7: {"CUDA0": GIB}}, gone={"x"}).left_of(a_card(22 * GIB))
+    assert gone.devices[0].free == 23 * GIB
+    assert usage_of([asleep]).left_of(a_card(20 * GIB)).devices[0].free == 20 * GIB
+    awake = a_tenant(), {7: {"CUDA0": GIB}}
+    assert usage_of([awake[0]], awake[1]).outstanding == (), "one that never sleeps has let nothing go"
+    loading = a_tenant(again=((HOST, 0),), promised=(("CUDA0", 5 * GIB),))
+    assert dict(usage_of([loading], {7: {"CUDA0": GIB}}).outstanding) == {"CUDA0": GIB}, "it is claimed once"

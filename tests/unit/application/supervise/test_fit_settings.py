@@ -102,6 +102,14 @@ def test_a_stretched_window_is_longer_than_the_trained_one():
     assert cap_for(settings_of(ctx_extend=2.0), 1024) == 2048
 
 
+def test_odd_a_window_before_it_is_stretched_may_be_a_shorter_one():
+    """The engine caps every slot at yarn_orig_ctx times the factor: more must not be promised. Unstretched, it says nothing."""
+    assert extended(settings_of(ctx_extend=2.0, yarn_orig_ctx=64), 1000) == 128
+    assert window_for(settings_of(ctx_extend=2.0, yarn_orig_ctx=64), 1024, 1).ctx == 128
+    assert extended(settings_of(yarn_orig_ctx=64), 1000) == 1000
+    assert extended(settings_of(ctx_extend=100.0, yarn_orig_ctx=2**24), 1000) < 2**31
+
+
 def test_where_experts_and_the_projector_lie_by_the_configuration():
     """A preset, a device, and the word for none of them."""
     found = asked(tensor_preset="moe-cpu-offload", mmproj_device="CUDA1")

@@ -197,7 +197,7 @@ def test_a_flag_and_its_value_in_one_word_are_told_to_be_two():
     """llama-server would not know the word; it is not the flag that is wrong."""
     with pytest.raises(Malformed) as caught:
         extra(["--temp=1"], {"--temp"})
-    assert str(caught.value) == teaching.extra_arg_joined("--temp=1", "--temp")
+    assert str(caught.value) == teaching.extra_arg_joined("--temp=1", "--temp", "llama-server")
 
 
 @pytest.mark.parametrize("words", [["--temp", "0", "--temprature", "1"], ["--temprature=1"]])

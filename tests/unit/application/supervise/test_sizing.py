@@ -7,6 +7,7 @@ from blazar.application.ports.hardware import ListedDevice
 from blazar.application.supervise.charges import Tenant
 from blazar.application.supervise.sizing import Sizing
 from blazar.application.supervise.surroundings import Sized
+from blazar.domain import teaching
 from blazar.domain.errors import BadShape
 from blazar.domain.fit.planner import plan
 from blazar.domain.fit.settings import Settings
@@ -15,7 +16,7 @@ from tests.fakes.catalog import a_model
 from tests.fakes.engines import an_engine
 from tests.fakes.hardware import GIB, FakeCensus, FakeDeviceLister, FakeDeviceUse, a_gpu, a_machine
 from tests.fakes.weights import heavy_shape
-from tests.support.supervision import AnyWeightFiles
+from tests.support.supervision import AnyWeightFiles, a_config
 
 ASKED = Settings(ctx=4096, parallel=1, kv_unified=True)
 CARD = ListedDevice("Vulkan0", "card", 24 * GIB, 20 * GIB)
@@ -35,6 +36,26 @@ def test_gguf_on_llamacpp_is_counted():
     """By the shape that its files have."""
     files = AnyWeightFiles()
     assert a_sizing(files).shape(a_model("m"), an_engine()) is files.every
+
+
+@pytest.mark.parametrize(
+    ("kind", "window", "noted"),
+    [
+        (EngineKind.LLAMACPP, 8192, False),
+        (EngineKind.SGLANG, 4096, True),
+        (EngineKind.MISTRALRS, 4096, True),
+        (EngineKind.MLX, 4096, True),
+        (EngineKind.SDCPP, 4096, False),
+    ],
+)
+def test_only_llamacpp_stretches_a_window(kind, window, noted):
+    """Another engine would be told a window beyond the trained one, without the factor that makes it one; a picture has none."""
+    settings = a_config({"m": {"ctx": 8192, "ctx_extend": 2.0}}).settings_for("m")
+    found = a_sizing().prepare(settings, kind)
+    assert found.window(4096).ctx == window
+    assert (teaching.window_not_stretched(kind) in found.notes) is noted
+    unstretched = a_config({"m": {"ctx": 8192}}).settings_for("m")
+    assert a_sizing().prepare(unstretched, kind).notes == ()
 
 
 @pytest.mark.parametrize(

@@ -94,3 +94,17 @@ async def test_a_child_that_may_sleep_is_remembered_as_it_was(world):
     del world.planner.drivers[EngineKind.LLAMACPP].flags
     (await world.lease("b")).release()
     assert tenant_of(instance(world, "b"), pinned=False).again == ()
+
+
+@story(a={"extra_args": ("--sleep-idle-seconds", "5")}, b={"extra_args": ("--sleep-idle-seconds", "-1")})
+async def test_words_of_a_person_s_own_send_a_child_to_sleep_as_well(world):
+    """Ours gives way to them, and what the child lets go is claimed all the same; told never to sleep it claims nothing."""
+    world.planner.drivers[EngineKind.LLAMACPP].flags = (
+        *PlainDriver.flags,
+        Flag("--sleep-idle-seconds", "idle_sleep_secs"),
+    )
+    world.children.appetites = {"a": Measured(200), "b": Measured(200)}
+    for name in ("a", "b"):
+        (await world.lease(name)).release()
+    claims = [tenant_of(instance(world, name), pinned=False).again for name in ("a", "b")]
+    assert claims == [((HOST, 200),), ()]

@@ -11,6 +11,8 @@ from blazar.application.supervise.launch_plan import SUPPLIED
 from blazar.domain import teaching
 from blazar.domain.argv import FLOOR
 from blazar.domain.errors import Malformed
+from blazar.domain.fit.machine import Device
+from blazar.domain.fit.machine import Machine as Placement
 from blazar.domain.kinds import Task
 from blazar.domain.launch import Beside, Brief, Places, compile_launch
 from blazar.domain.manifest import Manifest
@@ -144,6 +146,17 @@ def test_all_tools_of_the_engine_are_a_warning():
     """They run with our rights."""
     assert resolve(a_brief(said={"agent": True})).notes == (teaching.agent_tools(),)
     assert "--agent" in line(said={"agent": True})
+    assert "commands with the daemon's rights" in teaching.agent_tools()
+
+
+def test_server_tools_choose_among_those_of_agent():
+    """Said after it, --tools replaces what --agent turns on; a runtime is where they work."""
+    chosen = {"agent": True, "server_tools": "read_file,get_info", "server_tools_runtime": "docker:x"}
+    assert "--agent --tools read_file,get_info --tools-runtime docker:x" in line(said=chosen)
+    (note,) = resolve(a_brief(said=chosen)).notes
+    assert note == teaching.agent_tools("read_file,get_info", "docker:x")
+    assert "read_file,get_info" in note
+    assert note.endswith("they work in docker:x")
 
 
 def test_an_adapter_whose_path_the_engine_would_misread_is_refused():
@@ -181,3 +194,31 @@ def test_the_window_says_who_chose_it():
     brief = a_brief(said={"ctx": 4096}, origins={"ctx": "[model_overrides.m]"})
     assert resolve(brief).reasons["ctx_size"] == teaching.argv_window(8192, 1, False, "ctx ([model_overrides.m])")
     assert resolve(a_brief()).reasons["ctx_size"] == teaching.argv_window(8192, 1, False, "")
+
+
+@pytest.mark.parametrize(
+    ("mode", "kinds", "devices", "said"),
+    [
+        ("tensor", (), [], ""),
+        ("tensor", ("cuda",), ["none"], ""),
+        ("tensor", ("cuda",), [], "tensor"),
+        ("row", (), [], "row"),
+        ("row", ("sycl",), [], "row"),
+        ("row", ("rpc", "cuda"), ["D1"], "row"),
+        ("layer", ("rpc",), [], "layer"),
+    ],
+)
+def test_nothing_is_split_by_tensors_where_no_device_is(mode, kinds, devices, said):
+    """The engine would end itself; what it can do stays as it is written, and where nobody counted devices, too."""
+    pool = tuple(Device(f"D{number}", kind, GIB, GIB) for number, kind in enumerate(kinds))
+    asked = {"split_mode": mode, "devices": devices}
+    assert told(said=asked, placement=Placement(GIB, GIB, pool))["split_mode"] == said
+    assert told(said=asked)["split_mode"] == mode
+
+
+def test_rows_are_refused_where_a_device_cannot_split_them():
+    """A worker's device cannot, so that the child would not start."""
+    pool = (Device("RPC0", "rpc", GIB, GIB),)
+    with pytest.raises(Malformed) as refused:
+        resolve(a_brief(said={"split_mode": "row"}, placement=Placement(GIB, GIB, pool)))
+    assert str(refused.value) == teaching.split_rows_refused("RPC0")

@@ -80,6 +80,31 @@ def test_what_is_left_out_is_a_decision():
     assert speculation(a_brief()).choices == ()
 
 
+@pytest.mark.parametrize(
+    ("facts", "set_", "silent"),
+    [
+        (
+            {"said": {"spec": "off"}},
+            ["lookup_cache_static", "spec_draft_ngl"],
+            ["spec_draft_ngl", "lookup_cache_static"],
+        ),
+        ({"said": {"spec": "ngram-mod"}}, ["ngram_size_n", "ngram_mod_n_max"], ["ngram_size_n"]),
+        ({"said": {"spec": "ngram-map-k"}}, ["ngram_size_n", "ngram_mod_n_max"], ["ngram_mod_n_max"]),
+        ({"said": {"spec": "eagle3"}, "beside": DRAFTED}, ["spec_draft_p_min", "ngram_min_hits"], ["ngram_min_hits"]),
+        ({}, ["lookup_cache_dynamic", "spec_draft_threads"], ["spec_draft_threads"]),
+        ({}, ["spec", "threads", "spec_cache"], []),
+        ({"task": Task.EMBED}, ["spec_draft_threads"], []),
+        ({"said": {"extra_args": ("-md", "/d")}}, ["spec_draft_threads"], []),
+    ],
+)
+def test_keys_of_another_way_are_named_where_somebody_set_them(facts, set_, silent):
+    """In one note, with what is done instead; an embedding model misses nothing."""
+    brief = a_brief(origins=dict.fromkeys(set_, "config.toml, line 1"), **facts)
+    chosen = choose(brief)
+    wanted = (teaching.spec_silent(silent, chosen.type, chosen.reason),) if silent else ()
+    assert tuple(note for note in speculation(brief).notes if note != chosen.note) == wanted
+
+
 @pytest.mark.parametrize("spec", ["ngram", "ngram-simple", "ngram-map-k", "ngram-map-k4v", "ngram-mod", "ngram-cache"])
 def test_an_n_gram_type_that_is_asked_for(spec):
     """It needs nothing, also with deterministic answers; a build that could not be asked is trusted."""

@@ -148,6 +148,17 @@ def test_whoever_places_a_load_is_not_interfered_with(said: dict[str, Any]) -> N
     assert list(result.words).count("--tp-size") == list(said.get("extra_args", [])).count("--tp-size")
 
 
+@pytest.mark.parametrize("said", [{"devices": ["CUDA1"]}, {"tensor_split": "3,1"}])
+def test_cards_by_name_leave_the_first_card_its_share(said: dict[str, Any]) -> None:
+    """They cannot be told; the engine takes its first card, and what it may use of that one is told as if it were alone."""
+    chosen, single = compiled(on(cards(48, 80), of(**said))), compiled(on(cards(48), of()))
+    assert "--mem-fraction-static" in single.words
+    assert chosen.words == single.words
+    assert chosen.env == ENV
+    assert chosen.notes == (teaching.setting_no_word(next(iter(said)), "SGLang"),)
+    assert "--base-gpu-id" not in compiled(on(cards(24, 80), of(**said))).words
+
+
 def test_every_sharded_spawn_is_pinned() -> None:
     """Also one whose ranks somebody configured; with fewer cards than ranks the variables stay untouched."""
     assert compiled(on(cards(24, 24, 24), of(sglang__tp_size=2))).env == ENV | PINS
@@ -155,6 +166,7 @@ def test_every_sharded_spawn_is_pinned() -> None:
         "CUDA_VISIBLE_DEVICES"
     ] == ("0,1,2,3")
     assert compiled(on(cards(24, 24), of(sglang__tp_size=4))).env == ENV
+    assert compiled(on(cards(24, 24, 24), of(sglang__tp_size=2, devices=["CUDA1", "CUDA2"]))).env == ENV
 
 
 def test_no_share_is_said_where_a_draft_is_not_counted() -> None:
