@@ -76,7 +76,7 @@ class SlotKeys(Keys):
     title: ClassVar[str] = "Slots and batches"
 
     slots: Annotated[Whole, Knob(per_model=True)] = 0
-    """Requests that one child computes at the same time; 0: chosen at load time."""
+    """Requests that one child computes at once, together in one window where they share a cache; 0: as many as fit, a window each."""
     deterministic: Annotated[bool, Knob(per_model=True)] = False
     """Compute one request at a time: several in one batch can tip a choice between near-equal tokens."""
     adaptive_slots: Annotated[bool, Knob(daemon=True)] = True

@@ -102,7 +102,7 @@ ALSO: dict[str, tuple[str, ...]] = {
         "adapters/engines/mistralrs/resolve.py",
         "adapters/engines/mlx/resolve.py",
     ),
-    "devices": ("adapters/engines/mistralrs/resolve.py",),
+    "devices": ("adapters/engines/mistralrs/resolve.py", "adapters/engines/sglang/resolve.py"),
     # Taken away from kinds that cannot stretch a window.
     "ctx_extend": ("application/supervise/sizing.py",),
     # Whose devices are listed for an imagined load.
