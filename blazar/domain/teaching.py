@@ -1100,6 +1100,7 @@ _FIT_SETTINGS = {
     "sizes": "must be sizes in bytes that are not negative",
     "projector": "must be a projector whose sizes are not negative",
     "draft": "must be a model with settings of its own",
+    "switch": "must be true or false",
 }
 
 

@@ -5,6 +5,7 @@ count would come out as memory that is won.
 """
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 from blazar.domain import teaching
@@ -32,6 +33,10 @@ def _whole(least: int, most: int) -> _Holds:
 
 
 _count, _size = _whole(0, _MOST), _whole(0, _LARGEST)
+
+
+def _switch(value: Any) -> bool:
+    return isinstance(value, bool)
 
 
 def _layers(value: Any) -> bool:
@@ -71,6 +76,7 @@ def _draft(value: Any) -> bool:
     return value is None or known
 
 
+_SWITCHES = tuple(field.name for field in fields(Settings) if isinstance(field.default, bool))
 _RULES: tuple[tuple[str, _Holds, str], ...] = (
     ("ctx", _size, "count"),
     ("parallel", _size, "count"),
@@ -90,6 +96,8 @@ _RULES: tuple[tuple[str, _Holds, str], ...] = (
     ("projector_device", _text, "text"),
     ("draft", _draft, "draft"),
     ("drafted", _count, "count"),
+    # Anything is true or false in Python; but what cannot be hashed breaks the memory of what was counted before.
+    *((name, _switch, "switch") for name in _SWITCHES),
 )
 """What each setting must be; the last is a row of teaching's table."""
 

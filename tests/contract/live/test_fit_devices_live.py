@@ -223,6 +223,8 @@ def configured(said: Mapping[str, Any]) -> Mapping[str, Any]:
 def words(engine: Engine, model: Path, told: Mapping[str, Any]) -> list[str]:
     """The command line of a child, but for its key; the workers come first, so that their names are known."""
     known = {"model_path": str(model), "alias": "m", "cache_ram_mb": 0, "threads": 1, "threads_batch": 1}
+    # Keys that the compiler resolves to a folder or a file; none of them takes device memory.
+    known |= {"sessions": "", "idle_sleep_secs": 0}
     argv = compile_argv(LLAMACPP.flags, {**told, **known}, engine.flags)
     assert argv.unknown == ()
     place = [LLAMACPP.host_flag, "127.0.0.1", LLAMACPP.port_flag, "0"]

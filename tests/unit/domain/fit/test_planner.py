@@ -604,6 +604,14 @@ def test_a_cache_type_that_nobody_knows_is_named_by_its_key(key):
         assert memory(DENSE, asked).refused == verdict.sentence
 
 
+@pytest.mark.parametrize("key", [field.name for field in fields(Settings) if isinstance(field.default, bool)])
+def test_a_switch_is_true_or_false(key):
+    """What cannot be hashed would break the planner's memory of what it counted before."""
+    with pytest.raises(Malformed, match="true or false") as refused:
+        plan(DENSE, cards(24), Settings(ctx=4096, **{key: []}))
+    assert refused.value.field == key
+
+
 _ODD = st.one_of(
     st.sampled_from(
         [-1, 0, 1, 10**400, 2.5, float("nan"), float("inf"), None, True, "", "nope", b"x", (), [], {}, (1,)]
