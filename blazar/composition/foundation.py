@@ -91,6 +91,9 @@ class Foundation:
             await self.audit.turn(on=config.audit_log)
         if any(getattr(config, key) != getattr(old, key) for key in ("keys", "cors_origins", "allowed_hosts")):
             self.doorway.exchange(self.doors())
+        if config.keys != old.keys:
+            # A stream that was let in by other keys, or by none, must not go on: its client comes again and is judged anew.
+            self.events.part()
 
 
 class AuditSwitch:

@@ -1545,6 +1545,10 @@ def setting_from(layer: str, where: str) -> str:
     return where or f"the {layer}"
 
 
+def keys_without_effect(keys: Sequence[str]) -> str:
+    return f"accepted and checked, and without effect in this version: {_list(keys)}"
+
+
 def config_environment(name: str) -> str:
     return f"environment variable {name}"
 

@@ -81,6 +81,12 @@ def running(daemon: Daemon, key: str = "") -> dict[str, dict[str, Any]]:
     return {row["key"]: row for row in daemon.ask("GET", "/api/ps", headers=headers).json()["models"]}
 
 
+def config_of(daemon: Daemon, key: str = "") -> dict[str, Any]:
+    headers = {"authorization": f"Bearer {key}"} if key else None
+    shown: dict[str, Any] = daemon.ask("GET", "/api/config", headers=headers).json()
+    return shown
+
+
 def argv_of(pid: int) -> list[str]:
     return Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8").split("\0")
 
@@ -180,9 +186,12 @@ def test_keys_are_exchanged_while_it_runs(stub_daemon: StubDaemon) -> None:
     daemon = stub_daemon(config="slots = 1\n" + KEYED.format("a", "plm_old_secret"))
     assert [chat(daemon, key=key) for key in ("", "plm_old_secret", "plm_new_secret")] == [401, 200, 401]
     pid = running(daemon, "plm_old_secret")["m"]["pid"]
+    ears = Ears(daemon, {"authorization": "Bearer plm_old_secret"})
     daemon.config_file.write_text(BASE + KEYED.format("b", "plm_new_secret"))
     assert wait_until(lambda: chat(daemon, key="plm_new_secret") == 200, WATCHDOG), "the file is watched"
     assert [chat(daemon, key=key) for key in ("", "plm_old_secret")] == [401, 401]
+    ears.join()
+    assert ears.ended, "who listened by the old key is not told any more"
     assert running(daemon, "plm_new_secret")["m"]["pid"] == pid
     shown = daemon.ask("GET", "/api/config", headers={"authorization": "Bearer plm_new_secret"})
     assert shown.json()["values"]["keys"][0]["name"] == "b"
@@ -234,8 +243,8 @@ def test_a_file_that_is_written_again_and_again_settles_on_its_last(stub_daemon:
                 hang_up(daemon)
         daemon.config_file.write_text(BASE + "[model_overrides.m]\nctx = 400\n")
         # Whatever the hang-ups found half-way: the end is what stands in the file.
-        settled = lambda: daemon.ask("GET", "/api/config").json()["values"]["model_overrides"] == {"m": {"ctx": 400}}  # noqa: E731
-        assert wait_until(settled, WATCHDOG)
+        wanted = {"m": {"ctx": 400}}
+        assert wait_until(lambda: config_of(daemon)["values"]["model_overrides"] == wanted, WATCHDOG)
         # A request that comes between the new values and the look at the children is still the old child's.
         assert wait_until(lambda: chat(daemon) == 200 and running(daemon)["m"]["context_length"] == 400, WATCHDOG)
         assert len(ears.of("loading")) <= 3
@@ -271,10 +280,8 @@ def test_keys_that_the_start_wrote_are_no_reload(stub_daemon: StubDaemon) -> Non
     daemon.start()
     assert "plm_bootstrap" in daemon.config_file.read_text()
     log = daemon.run_dir / "daemon.log"
-    key = {"authorization": "Bearer plm_bootstrap"}
     # The daemon has read the file again as soon as it is the file that the key comes from.
-    origin = lambda: daemon.ask("GET", "/api/config", headers=key).json()["origins"]["keys"]["layer"]  # noqa: E731
-    assert wait_until(lambda: origin() == "file", WATCHDOG)
+    assert wait_until(lambda: config_of(daemon, "plm_bootstrap")["origins"]["keys"]["layer"] == "file", WATCHDOG)
     assert "config_reloaded" not in log.read_text()
 
 

@@ -143,6 +143,7 @@ SPACE: dict[str, tuple[Any, ...]] = {
     "adaptive_decay": (0.0, 0.5),
     "embeddings": (None, False, True),
     "embd_normalize": (0, -1),
+    "spm_infill": (False, True),
     "yarn_orig_ctx": (0, 2048),
     "yarn_ext_factor": (-1.0, 0.0),
     "yarn_attn_factor": (0.0, 1.0),

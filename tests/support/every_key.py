@@ -354,7 +354,7 @@ HEAD = (
     "default: none where the key is unset. valid: another value, as it is written in the file; beside and within: lines that it needs at",
     "the root and in its table; together: lines that are not good without it either. kinds: engine kinds that can take it (left out: all).",
     "scene: left out or one of OTHER_SCENES. What comes of valid: argv, env (by engine kind: - gone, + new) and gateway (parts that become",
-    "another). A row without any of them stands in unread_keys.txt. refused: a wrong value and its sentence. variables: what a variable",
+    "another). A row without any of them stands in application/config/waiting.py. refused: a wrong value and its sentence. variables: what a variable",
     'says and the sentence that refuses it; "" where it means the same as valid.',
     "A new key: a row with default, valid and refused (sentences may be empty), then BLAZAR_GOLDEN=write pytest on that test, then read.",
 )

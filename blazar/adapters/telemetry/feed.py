@@ -70,13 +70,18 @@ class Feed(Events, EventFeed):
     async def start(self) -> None:
         """It hears from the beginning."""
 
-    async def aclose(self) -> None:
-        """The end of every listener's stream, once it has what was told before."""
+    def part(self) -> None:
+        """The end of every listener's stream, once it has what was told before: who comes again is judged again."""
         with self._lock:
-            self._closed = True
-            listeners = list(self._listeners)
+            listeners, self._listeners = self._listeners, set()
         for listener in listeners:
             listener.end()
+
+    async def aclose(self) -> None:
+        """Nobody hears any more."""
+        with self._lock:
+            self._closed = True
+        self.part()
 
 
 def _dropped(count: int, clock: Clock) -> Told:

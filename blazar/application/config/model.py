@@ -28,55 +28,8 @@ from blazar.application.config.vision import VisionKeys
 from blazar.application.config.whisper import WhisperKeys
 from blazar.application.config.yarn import YarnKeys
 
-SECTIONS: tuple[type[Keys], ...] = (
-    GatewayKeys,
-    ResourceKeys,
-    LifecycleKeys,
-    RoutingKeys,
-    MemoryKeys,
-    SlotKeys,
-    ProcessKeys,
-    PlacementKeys,
-    SpeculativeKeys,
-    LookupKeys,
-    ReasoningKeys,
-    VisionKeys,
-    MediaKeys,
-    YarnKeys,
-    RequestKeys,
-    ToolKeys,
-    EngineKeys,
-    WhisperKeys,
-    DiffusionKeys,
-    MistralrsKeys,
-    ObservabilityKeys,
-    LogKeys,
-    TableKeys,
-)
-"""The groups in the order in which people read them."""
 
-GROUPS: dict[str, type[Keys]] = {section.group: section for section in SECTIONS if section.group}
-"""Tables that keys may be written under, by name."""
-
-
-def _derived() -> dict[str, Any]:
-    """Every per-model key as an optional field with the bounds and the sentence of its declaration."""
-    fields: dict[str, Any] = {}
-    for section in SECTIONS:
-        for name, field in section.model_fields.items():
-            if knob_of(field).per_model:
-                annotation: Any = Annotated[field.annotation, *field.metadata]
-                fields[name] = (annotation | None, Field(default=None, description=field.description))
-    return fields
-
-
-if TYPE_CHECKING:
-    Override = OverrideOnly
-else:
-    Override = create_model("Override", __base__=OverrideOnly, __doc__="One model's replacements.", **_derived())
-
-
-class Config(
+class Root(
     GatewayKeys,
     ResourceKeys,
     LifecycleKeys,
@@ -101,11 +54,39 @@ class Config(
     LogKeys,
     TableKeys,
 ):
-    """Everything config.toml may say, flat."""
+    """Every key but the overrides, which are derived from these."""
 
     title: ClassVar[str] = ""
     group: ClassVar[str] = ""
     daemon: ClassVar[bool] = False
+
+
+SECTIONS: tuple[type[Keys], ...] = Root.__bases__
+"""The groups in the order in which people read them."""
+
+GROUPS: dict[str, type[Keys]] = {section.group: section for section in SECTIONS if section.group}
+"""Tables that keys may be written under, by name."""
+
+
+def _derived() -> dict[str, Any]:
+    """Every per-model key as an optional field with the bounds and the sentence of its declaration."""
+    fields: dict[str, Any] = {}
+    for section in SECTIONS:
+        for name, field in section.model_fields.items():
+            if knob_of(field).per_model:
+                annotation: Any = Annotated[field.annotation, *field.metadata]
+                fields[name] = (annotation | None, Field(default=None, description=field.description))
+    return fields
+
+
+if TYPE_CHECKING:
+    Override = OverrideOnly
+else:
+    Override = create_model("Override", __base__=OverrideOnly, __doc__="One model's replacements.", **_derived())
+
+
+class Config(Root):
+    """Everything config.toml may say, flat."""
 
     model_overrides: dict[Annotated[str, AfterValidator(model_name)], Override] = {}  # noqa: RUF012 - pydantic copies a default
     """Replacements for single models, one `[model_overrides.NAME]` table each."""

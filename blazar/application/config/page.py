@@ -11,6 +11,7 @@ from blazar.application.config.render import toml_value
 from blazar.application.config.tables import ApiKey
 from blazar.application.config.tuning import TUNINGS
 from blazar.application.config.variables import VARIABLES
+from blazar.application.config.waiting import WAITING
 
 _HEAD = """\
 # Configuration
@@ -33,6 +34,11 @@ allowed_hosts = ["workstation.lan"]
 ```
 
 The same key both at the root and in its table is refused, and so is a key in a table that is not its own.
+
+What is marked "no effect yet" is accepted and checked, and nothing in this version reads it; `blazar config validate` names such keys of a file.
+
+What changes in the file holds from the next look at it, at most a few seconds later: for new requests at once, for a model's engine as soon as
+it is idle. `host`, `port`, `tls_cert` and `tls_key` are read at the start only; `blazar doctor` names those that wait for a restart.
 """
 
 _KEYS = f"""\
@@ -184,7 +190,8 @@ def _rows(section: type[Keys], names: Iterator[str]) -> Iterator[str]:
         knob = knob_of(field)
         plain = field.default is not None and not field.is_required() and not isinstance(field.default, Keys)
         default = f"`{toml_value(field.default)}`" if plain else "–"
-        marks = ["per model"] if knob.per_model else []
+        marks = ["no effect yet"] if (f"keys.{name}" if section is ApiKey else name) in WAITING else []
+        marks += ["per model"] if knob.per_model else []
         marks += [f"environment: {', '.join(f'`{variable}`' for variable in reversed(knob.env))}"] if knob.env else []
         told = f" ({'; '.join(marks)})" if marks else ""
         yield f"| `{name}` | {kind_of(properties[name])} | {default} | {field.description}{told} |"
@@ -198,7 +205,8 @@ def _entry(name: str, table: type[Keys], repeats: bool, more: str = "") -> Itera
     """A table's own chapter, and those of the tables in it."""
     title = f"[[{name}]]" if repeats else f"[{name}]"
     extra = f"{_MORE[name]}\n" if name in _MORE else ""
-    yield f"## `{title}`\n\n{table.__doc__}{more}\n\n{extra}{_table(table, iter(table.model_fields))}\n"
+    mark = " No effect yet." if name in WAITING else ""
+    yield f"## `{title}`\n\n{table.__doc__}{more}{mark}\n\n{extra}{_table(table, iter(table.model_fields))}\n"
     for key, field in table.model_fields.items():
         if (inner := table_in(field.annotation)) is not None:
             yield from _entry(f"{name}.{key}", inner, True)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from blazar.application.config.model import Config
 from blazar.application.config.table_rules import Broken, table_problems, table_warnings
+from blazar.application.config.waiting import set_in_vain
 from blazar.domain import teaching
 
 
@@ -92,6 +93,8 @@ def problems(config: Config, world: World) -> Iterator[Broken]:
 def warnings(config: Config) -> tuple[str, ...]:
     """What is accepted and should be known all the same."""
     found = list(table_warnings(config))
+    if vain := tuple(set_in_vain(config)):
+        found.append(teaching.keys_without_effect(vain))
     if config.deterministic and config.slots > 1:
         found.append(teaching.slots_without_effect(config.slots))
     return tuple(found)

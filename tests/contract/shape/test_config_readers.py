@@ -2,7 +2,7 @@
 
 A key is read by a row of an engine's flag table, or by the modules named here: looked for in their syntax trees, so that a key
 which is declared and forgotten, or read under a name that does not exist, is found. Keys whose feature is not built yet stand in
-unread_keys.txt, each with what it waits for; that list only ever becomes shorter.
+`application/config/waiting.py`, each with what it waits for; that list only ever becomes shorter.
 """
 
 import ast
@@ -19,6 +19,7 @@ from blazar.application.config.knob import table_in
 from blazar.application.config.model import TABLES, Config, Override
 from blazar.application.config.tables import ApiKey
 from blazar.application.config.tuning import TUNINGS
+from blazar.application.config.waiting import WAITING
 from blazar.application.supervise import fit_settings, launch_plan
 from blazar.domain.argv import FLOOR, Flag
 from blazar.domain.kinds import EngineKind
@@ -26,9 +27,8 @@ from blazar.domain.kinds import EngineKind
 BLAZAR = Path(launch_plan.__file__).parents[2]
 SETTINGS = frozenset(Config().settings_for("any"))
 ROWS = frozenset(flag.key for flag in LLAMACPP_FLAGS) - {FLOOR}
-UNREAD = Path(__file__).with_name("unread_keys.txt")
-STILL_UNREAD = 64
-"""Lines of that file. May only be lowered: whoever builds a feature takes its keys out."""
+STILL_UNREAD = 63
+"""Rows of WAITING. May only be lowered: whoever builds a feature takes its keys out."""
 
 READERS: dict[str, tuple[str, ...]] = {
     "allowed_hosts": ("composition/foundation.py",),
@@ -192,12 +192,6 @@ def rows() -> dict[str, frozenset[str]]:
     return found
 
 
-def unread() -> dict[str, str]:
-    """Key to the feature that it waits for."""
-    lines = UNREAD.read_text(encoding="utf-8").splitlines()
-    return dict(line.split(maxsplit=1) for line in lines if not line.startswith("#"))
-
-
 def test_no_row_names_a_setting_that_nobody_supplies():
     """A flag behind an undeclared key could never be said."""
     assert ROWS <= SETTINGS | launch_plan.SUPPLIED
@@ -208,23 +202,22 @@ def test_no_row_names_a_setting_that_nobody_supplies():
 def test_every_key_has_a_reader_or_waits_for_one():
     """A key without one would be an option without effect, and a named one that is gone is a stale list."""
     in_rows = frozenset().union(*rows().values()) & names()
-    assert names() == in_rows | set(READERS) | set(unread())
+    assert names() == in_rows | set(READERS) | set(WAITING)
     assert not in_rows & set(READERS)
-    assert not in_rows & set(unread())
-    assert not set(READERS) & set(unread())
+    assert not in_rows & set(WAITING)
+    assert not set(READERS) & set(WAITING)
 
 
 def test_keys_that_wait_are_read_by_nothing():
     """Who builds the feature takes the key out of the list, names its reader here, and lowers the number."""
-    assert {key: readers()[key] for key in unread() if key in readers()} == {}
+    assert {key: readers()[key] for key in WAITING if key in readers()} == {}
 
 
 def test_the_list_of_keys_that_wait_only_becomes_shorter():
     """Each line a key and what it waits for, in order."""
-    waiting = unread()
-    assert list(waiting) == sorted(waiting)
-    assert all(len(feature) > 3 for feature in waiting.values())
-    assert len(waiting) == STILL_UNREAD <= 64
+    assert list(WAITING) == sorted(WAITING)
+    assert all(len(feature) > 3 for feature in WAITING.values())
+    assert len(WAITING) == STILL_UNREAD <= 63
 
 
 @pytest.mark.parametrize("key", sorted(READERS))

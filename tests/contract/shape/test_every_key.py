@@ -20,6 +20,7 @@ from blazar.application.config.layers import Origin, load_config
 from blazar.application.config.model import GROUPS, MODEL_KEYS, Config, Override, section_of
 from blazar.application.config.tuning import INSIDE, TUNINGS
 from blazar.application.config.variables import VARIABLES
+from blazar.application.config.waiting import WAITING
 from blazar.domain import teaching
 from tests.support.every_key import (
     FILE,
@@ -41,7 +42,6 @@ from tests.support.every_key import (
 from tests.support.shared import shared
 
 DECLARED = declared()
-UNREAD = Path(__file__).with_name("unread_keys.txt")
 
 
 def written() -> list[Row]:
@@ -140,14 +140,12 @@ def test_another_value_lands_where_its_row_says(row: Row) -> None:
 
 @every_row
 def test_a_key_that_lands_nowhere_waits_for_its_reader(row: Row) -> None:
-    """In unread_keys.txt, itself or with the table that it belongs to; one that lands somewhere does not stand there."""
-    lines = UNREAD.read_text(encoding="utf-8").splitlines()
-    waiting = {line.split()[0] for line in lines if line and not line.startswith("#")}
+    """In WAITING, itself or with the table that it belongs to; one that lands somewhere does not stand there."""
     parts = row.name.removeprefix(OVERRIDE).split(".")
-    listed = any(".".join(parts[:length]) in waiting for length in range(1, len(parts) + 1))
+    listed = any(".".join(parts[:length]) in WAITING for length in range(1, len(parts) + 1))
     lands = any(row.text.get(what) for what in ("argv", "env", "gateway"))
     assert lands is not listed, (
-        f"{row.name} {'lands, take it out of' if lands else 'lands nowhere: add it to'} {UNREAD.name}"
+        f"{row.name} {'lands, take it out of' if lands else 'lands nowhere: add it to'} application/config/waiting.py"
     )
 
 

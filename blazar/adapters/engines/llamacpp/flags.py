@@ -51,10 +51,10 @@ def milli(name: str, setting: float) -> tuple[str, ...]:
 LLAMACPP_FLAGS: tuple[Flag, ...] = (
     # What is served
     Flag("--model", "model_path", always),
-    Flag("--alias", "alias", always),
+    Flag("--alias", "alias", always, missing=NEEDED),  # its child is known by this name
     # Window, slots, cache
-    Flag("--ctx-size", "ctx_size", always),
-    Flag("--parallel", "slots", always),
+    Flag("--ctx-size", "ctx_size", always, missing=NEEDED),
+    Flag("--parallel", "slots", always, missing=NEEDED),
     Flag("--kv-unified", "kv_unified", tristate),
     Flag("--kv-unified-per-slot", "kv_unified_per_slot"),
     Flag("--flash-attn", FLOOR, fixed("on"), "faster, and a cache of quantised numbers needs it"),
@@ -161,6 +161,7 @@ LLAMACPP_FLAGS: tuple[Flag, ...] = (
     Flag("--reasoning-budget", "reasoning_budget", unless(-1)),
     Flag("--reasoning-budget-message", "reasoning_budget_message"),
     Flag("--samplers", "samplers"),
+    Flag("--spm-infill", "spm_infill", switch),
     Flag("--adaptive-target", "adaptive_target"),
     Flag("--adaptive-decay", "adaptive_decay"),
     # Embeddings

@@ -16,7 +16,7 @@ SGLANG_FLAGS: tuple[Flag, ...] = (
     Flag("--chat-template", "chat_template"),
     Flag("--chat-template", "chat_template_file"),
     # Window and requests at once
-    Flag("--context-length", "ctx"),
+    Flag("--context-length", "ctx", missing=Missing.REFUSE),  # the window that was promised
     Flag("--max-running-requests", "slots"),
     Flag("--enable-deterministic-inference", "deterministic", switch),
     # Memory: planned (`ladder.py`), a pin wins

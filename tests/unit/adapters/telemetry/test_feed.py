@@ -47,6 +47,22 @@ def test_every_listener_hears_every_event_once() -> None:
     fed(scenario)
 
 
+def test_who_is_parted_hears_what_was_told_before_and_no_more() -> None:
+    """The feed goes on: who comes again gets what he missed."""
+
+    async def scenario(feed: Feed, clock: FakeClock) -> None:
+        listener = feed.listen()
+        feed.emit("loading")
+        feed.part()
+        feed.emit("serving")
+        assert [await kinds(listener), await kinds(listener)] == [["loading"], None]
+        assert feed.listeners == 0
+        listener.close()
+        assert await kinds(feed.listen(1)) == ["serving"]
+
+    fed(scenario)
+
+
 def test_a_waiting_listener_is_woken() -> None:
     """And after a silence it is told nothing, so that its client can be kept awake."""
 

@@ -3,6 +3,7 @@
 import pytest
 
 from blazar.application.config.layers import load_config
+from blazar.domain import teaching
 from blazar.domain.errors import BadConfig
 
 KEY = "\n[[remotes]]\nname = 'a'\nkey = 'hush'\nurl = "
@@ -204,7 +205,8 @@ def test_entries_of_one_name_are_a_pool():
 def test_what_is_accepted_with_a_warning():
     """A key in clear on the local network, and one that was allowed to go further."""
     text = KEY + "'http://10.0.0.9:1'" + KEY + "'http://203.0.113.7'\nallow_insecure_http = true" + KEY + "'https://x'"
-    local, public = load_config(text, "config.toml").warnings
+    local, public, early = load_config(text, "config.toml").warnings
+    assert early == teaching.keys_without_effect(["remotes"])
     assert local.startswith("remote 'a': the key travels unencrypted over the local network to 10.0.0.9;")
     assert "allow_insecure_http" in public
     assert "203.0.113.7" in public

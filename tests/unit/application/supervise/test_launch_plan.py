@@ -187,7 +187,11 @@ def extra(words, known=()):
     return real_plan(f"[model_overrides.m]\nextra_args = {words}", known=known)
 
 
-@pytest.mark.parametrize("known", [(), {"--cache-ram", "--reasoning-budget", "--temp", "--lora", "-x"}])
+LEAST = {"--alias", "--ctx-size", "--parallel"}
+"""Without these no build serves what was asked for."""
+
+
+@pytest.mark.parametrize("known", [(), {*LEAST, "--cache-ram", "--reasoning-budget", "--temp", "--lora", "-x"}])
 def test_extra_words_keep_order_repetitions_and_negative_numbers(known):
     """A number is a value, whatever its sign, and a repeated flag is repeated (cases I4, I5)."""
     assert extra(EXTRA, known).plan.words[-len(EXTRA) :] == tuple(EXTRA)

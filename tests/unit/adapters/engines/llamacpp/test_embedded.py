@@ -66,6 +66,7 @@ NOT_IN_THE_WHEEL = {
     "--spec-ngram-mod-n-match",
     "--spec-ngram-mod-n-min",
     "--spec-ngram-mod-n-max",
+    "--spm-infill",
 }
 
 with_engine = pytest.mark.skipif(
@@ -324,6 +325,7 @@ spec_draft_backend_sampling = false
 spec_draft_p_min = 0.5
 spec_draft_p_split = 0.5
 [model_overrides.m]
+spm_infill = true
 embeddings = true
 chat_template = "{{ messages }}"
 loras = ["/a.gguf", "/b.gguf"]

@@ -170,7 +170,10 @@ def test_an_adapter_whose_path_the_engine_would_misread_is_refused():
 def test_a_scale_that_a_build_cannot_apply_refuses_the_load():
     """Without it the adapter would be another one."""
     with pytest.raises(Malformed) as caught:
-        line(manifest=Manifest.spelled(["--lora"]), said={"loras": ["/c.gguf:0.5"]})
+        line(
+            manifest=Manifest.spelled(["--alias", "--ctx-size", "--parallel", "--lora"]),
+            said={"loras": ["/c.gguf:0.5"]},
+        )
     assert str(caught.value) == teaching.flag_needed("--lora-scaled", "b1")
 
 

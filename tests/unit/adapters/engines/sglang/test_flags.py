@@ -79,6 +79,6 @@ def test_only_what_makes_it_another_child_refuses() -> None:
     """Knobs are left out with a warning (setup document); these decide what is served, or whether it fits."""
     needed = {flag.name for flag in SGLANG_FLAGS if flag.missing is Missing.REFUSE}
     assert needed == {
-        *("--model-path", "--served-model-name", "--is-embedding", "--cpu-offload-gb"),
+        *("--model-path", "--served-model-name", "--is-embedding", "--context-length", "--cpu-offload-gb"),
         *("--tp-size", "--pp-size", "--speculative-draft-model-path"),
     }

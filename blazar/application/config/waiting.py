@@ -1,0 +1,91 @@
+"""Keys that are declared, checked and documented before anything reads them: who sets one has to be told.
+
+The list may only become shorter: who builds a feature takes its keys out (a test finds them).
+"""
+
+from collections.abc import Iterator
+
+from blazar.application.config.model import Config
+
+WAITING: dict[str, str] = {
+    "adaptive_slots": "adaptive slots of the supervisor",
+    "capability_registry_url": "download and update of engines",
+    "decode_policy": "tools for models without any",
+    "download_connections": "download and update of engines",
+    "download_speed_limit_mb": "download and update of engines",
+    "engine_asset": "download and update of engines",
+    "engine_check_secs": "download and update of engines",
+    "engine_routing": "engine routing by policy",
+    "failover": "failover chains",
+    "fork_retire_days": "download and update of engines",
+    "idle_ram_warm": "predictive loading",
+    "image_fetch": "fetching of pictures",
+    "keep_tags": "download and update of engines",
+    "keys.daily_tokens": "quotas of keys",
+    "keys.max_concurrent": "quotas of keys",
+    "keys.rpm": "quotas of keys",
+    "keys.tpm": "quotas of keys",
+    "keys.weight": "fair queueing",
+    "late_chunking": "late chunking of embeddings",
+    "late_chunking_max_tokens": "late chunking of embeddings",
+    "mcp": "the catalog of MCP tools",
+    "mcp_default": "the catalog of MCP tools",
+    "ollama_compat": "tools for models without any",
+    "otlp_endpoint": "export of traces and metrics",
+    "otlp_service": "export of traces and metrics",
+    "pii_scrub": "scrubbing of what why and watch show",
+    "predictive_preload": "predictive loading",
+    "prompt_preflight": "judging prompts before they are computed",
+    "raw_lane_max_tokens": "tools for models without any",
+    "remote_fallback": "remotes and federation",
+    "remotes": "remotes and federation",
+    "replicas": "replicas",
+    "router": "router children",
+    "router_max_models": "router children",
+    "sampler_defaults": "sampler defaults of requests",
+    "sdcpp_child_header_timeout_secs": "the diffusion lane",
+    "semantic_cache": "semantic cache",
+    "sentinel": "observing answers",
+    "sentinel_enforce": "observing answers",
+    "sentinel_stall_secs": "observing answers",
+    "session_bank": "sessions",
+    "session_keep_secs": "sessions",
+    "singleflight": "joining identical requests",
+    "spec_auto_manage": "the governor of speculation",
+    "tls_cert": "TLS of the gateway",
+    "tls_key": "TLS of the gateway",
+    "ubatch_auto": "adaptive micro-batches of the supervisor",
+    "update_channel": "download and update of engines",
+    "warm_peg": "warm pegs",
+    "whisper_beam_size": "the whisper lane",
+    "whisper_best_of": "the whisper lane",
+    "whisper_diarize": "the whisper lane",
+    "whisper_entropy_thold": "the whisper lane",
+    "whisper_extra_args": "the whisper lane",
+    "whisper_idle_secs": "the whisper lane",
+    "whisper_logprob_thold": "the whisper lane",
+    "whisper_stream_chunk_ms": "the whisper lane",
+    "whisper_tinydiarize": "the whisper lane",
+    "whisper_vad_min_silence_duration_ms": "the whisper lane",
+    "whisper_vad_min_speech_duration_ms": "the whisper lane",
+    "whisper_vad_model": "the whisper lane",
+    "whisper_vad_threshold": "the whisper lane",
+    "whisper_word_thold": "the whisper lane",
+}
+"""A key (of a `[[keys]]` entry as `keys.KEY`), and the feature that will read it."""
+
+
+def set_in_vain(config: Config) -> Iterator[str]:
+    """The keys of the list that somebody gave another value than the default, as they are written."""
+    for name in Config.model_fields:
+        if name in WAITING and getattr(config, name) != Config.model_fields[name].default:
+            yield name
+    for name in dict.fromkeys(
+        name for key in config.keys for name in type(key).model_fields if name in key.model_fields_set
+    ):
+        if f"keys.{name}" in WAITING:
+            yield f"keys.{name}"
+    for model, override in config.model_overrides.items():
+        for name in type(override).model_fields:
+            if name in WAITING and name in override.model_fields_set:
+                yield f"model_overrides.{model}.{name}"

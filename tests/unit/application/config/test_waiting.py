@@ -1,0 +1,32 @@
+"""Keys that nothing reads yet."""
+
+import pytest
+
+from blazar.application.config.layers import load_config
+from blazar.application.config.waiting import WAITING, set_in_vain
+from blazar.domain import teaching
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("port = 1\nslots = 2", []),
+        ("pii_scrub = true", []),  # the default: nobody expects a change of it
+        ('tls_cert = "/a"\ntls_key = "/b"', ["tls_cert", "tls_key"]),
+        ("[[keys]]\nname = 'a'\nkey = 'b'", []),
+        ("[[keys]]\nname = 'a'\nkey = 'b'\nrpm = 2\n[[keys]]\nname = 'c'\nkey = 'd'\nrpm = 3", ["keys.rpm"]),
+        ("[model_overrides.m]\nreplicas = 2\nctx = 512", ["model_overrides.m.replicas"]),
+        ("[semantic_cache]\nenabled = true", ["semantic_cache"]),
+    ],
+)
+def test_who_sets_one_is_told(text, keys):
+    """Once, with all of them, as they are written; everything else is no matter of a warning."""
+    loaded = load_config(text, "config.toml")
+    assert list(set_in_vain(loaded.config)) == keys
+    said = [teaching.keys_without_effect(keys)] if keys else []
+    assert [warning for warning in loaded.warnings if "without effect" in warning] == said
+
+
+def test_every_row_names_what_it_waits_for():
+    """For whoever wonders when."""
+    assert all(WAITING.values())
