@@ -40,10 +40,10 @@ def stub_model(path: Path, **switches: Any) -> Path:
 
 
 def recorded(path: Path, event: str = "") -> list[dict[str, Any]]:
-    """What a stub wrote to its `record` file so far."""
+    """What a stub wrote to its `record` file so far. A line without its end is still being written."""
     if not path.exists():
         return []
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    rows = [json.loads(line) for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
     return [row for row in rows if not event or row["event"] == event]
 
 
