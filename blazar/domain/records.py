@@ -13,6 +13,8 @@ class Model:
     `files` are absolute paths in shard order, `sizes` their bytes. `owned` is true when the files are links inside
     our models folder: only those may be deleted (D36). `digest` is a hex SHA-256 fingerprint of header and samples.
     `ctx_train` is the trained window in tokens (0: unknown); `pooling` the GGUF pooling type (None: not an embedder).
+    `folder` is the absolute path of a model that is a folder of files ("" for GGUF); `components` are the other files of a
+    diffusion set by role (vae, llm, t5xxl, …), absolute, in the order of the command line.
     """
 
     name: str
@@ -29,6 +31,8 @@ class Model:
     owned: bool
     digest: str
     imported_at: float
+    folder: str = ""
+    components: tuple[tuple[str, str], ...] = ()
 
     @property
     def size(self) -> int:
@@ -47,6 +51,10 @@ class Engine:
 
     `server_path` is absolute here; the store keeps it relative to the data folder where it lies inside (contract).
     `command` are the words that start the server, usually just `server_path`.
+    `release` is upstream's own tag where `tag` says more (`b11434` of `b11434-cuda-12.4`); `source` what it was made of (an
+    asset's address, a repository at a commit, pinned packages), `digest` that asset's hex SHA-256. `pinned`: neither update nor
+    pruning nor retirement takes it. `architectures` are those that it advertises, as its headers spell them (empty: unknown).
+    `used_at` is when it was last chosen by a person, `superseded_at` when mainstream was first seen to cover a fork (0: never).
     """
 
     tag: str
@@ -57,6 +65,13 @@ class Engine:
     active: bool
     installed_at: float
     command: tuple[str, ...] = ()
+    release: str = ""
+    source: str = ""
+    digest: str = ""
+    pinned: bool = False
+    architectures: tuple[str, ...] = ()
+    used_at: float = 0.0
+    superseded_at: float = 0.0
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -83,6 +83,8 @@ class SqliteModelCatalog(ModelCatalog):
             owned=model.owned,
             digest=model.digest,
             imported_at=model.imported_at,
+            folder=self._anchor.stored(model.folder) if model.folder else "",
+            components=json.dumps([[role, self._anchor.stored(file)] for role, file in model.components]),
         )
 
     def _record(self, row: ModelRow) -> Model:
@@ -101,6 +103,8 @@ class SqliteModelCatalog(ModelCatalog):
             owned=row.owned,
             digest=row.digest,
             imported_at=row.imported_at,
+            folder=self._anchor.live(row.folder) if row.folder else "",
+            components=tuple((role, self._anchor.live(file)) for role, file in json.loads(row.components)),
         )
 
 
@@ -162,6 +166,13 @@ class SqliteEngineCatalog(EngineCatalog):
             version=engine.version,
             active=active,
             installed_at=engine.installed_at,
+            release=engine.release,
+            source=engine.source,
+            digest=engine.digest,
+            pinned=engine.pinned,
+            architectures=json.dumps(engine.architectures),
+            used_at=engine.used_at,
+            superseded_at=engine.superseded_at,
         )
 
     def _record(self, row: EngineRow) -> Engine:
@@ -175,6 +186,13 @@ class SqliteEngineCatalog(EngineCatalog):
             active=row.active,
             installed_at=row.installed_at,
             command=tuple(server if word is None else word for word in json.loads(row.command)),
+            release=row.release,
+            source=row.source,
+            digest=row.digest,
+            pinned=row.pinned,
+            architectures=tuple(json.loads(row.architectures)),
+            used_at=row.used_at,
+            superseded_at=row.superseded_at,
         )
 
 

@@ -1,6 +1,7 @@
 """Bringing a catalog file to the version that `tables` describes. Decides by `PRAGMA user_version`, in one transaction.
 
-Version 3 is version 4 without `engines.kind` (D29); nothing older was ever written, and nothing newer is touched.
+Version 3 is version 4 without `engines.kind` (D29), version 4 knew neither where a build came from nor models of several
+files; nothing older was ever written, and nothing newer is touched.
 """
 
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from blazar.adapters.store.tables import Row
 from blazar.domain import teaching
 from blazar.domain.errors import StoreTrouble
 
-VERSION = 4
+VERSION = 5
 
 
 def found_version(connection: Connection) -> int:
@@ -48,5 +49,31 @@ def _name_engine_kinds(connection: Connection) -> int:
     return 4
 
 
+_ADDED = {
+    "engines": (
+        "release VARCHAR NOT NULL DEFAULT ''",
+        "source VARCHAR NOT NULL DEFAULT ''",
+        "digest VARCHAR NOT NULL DEFAULT ''",
+        "pinned BOOLEAN NOT NULL DEFAULT 0",
+        "architectures VARCHAR NOT NULL DEFAULT '[]'",
+        "used_at FLOAT NOT NULL DEFAULT 0",
+        "superseded_at FLOAT NOT NULL DEFAULT 0",
+    ),
+    "models": ("folder VARCHAR NOT NULL DEFAULT ''", "components VARCHAR NOT NULL DEFAULT '[]'"),
+}
+
+
+def _add_origins(connection: Connection) -> int:
+    """4 → 5: where a build came from and what it is good for; the folder and the components of a model."""
+    for table, columns in _ADDED.items():
+        for column in columns:
+            connection.execute(text(f"ALTER TABLE {table} ADD COLUMN {column}"))
+    return 5
+
+
 # What brings version n further, and to which it brings it.
-_STEPS: dict[int, Callable[[Connection], int]] = {0: _create, 3: _name_engine_kinds}
+_STEPS: dict[int, Callable[[Connection], int]] = {
+    0: _create,
+    3: _name_engine_kinds,
+    4: _add_origins,
+}

@@ -1,4 +1,4 @@
-"""The six tables, version 4 (D29). Private to the store: rows never leave it, `domain.records` do.
+"""The six tables, version 5. Private to the store: rows never leave it, `domain.records` do.
 
 Lists are JSON texts; paths inside the data folder are relative to it, so that the folder can be moved (contract).
 """
@@ -27,6 +27,13 @@ class EngineRow(Row, table=True):
     version: str
     active: bool
     installed_at: float
+    release: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    source: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    digest: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    pinned: bool = Field(default=False, sa_column_kwargs={"server_default": text("0")})
+    architectures: str = Field(default="[]", sa_column_kwargs={"server_default": "[]"})
+    used_at: float = Field(default=0.0, sa_column_kwargs={"server_default": text("0")})
+    superseded_at: float = Field(default=0.0, sa_column_kwargs={"server_default": text("0")})
 
 
 class ModelRow(Row, table=True):
@@ -49,6 +56,8 @@ class ModelRow(Row, table=True):
     owned: bool
     digest: str
     imported_at: float
+    folder: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    components: str = Field(default="[]", sa_column_kwargs={"server_default": "[]"})
 
 
 class ProfileRow(Row, table=True):

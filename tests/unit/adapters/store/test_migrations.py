@@ -78,14 +78,14 @@ def _shape(path: Path) -> dict[str, object]:
 
 
 def test_an_empty_file_gets_all_six_tables(tmp_path: Path) -> None:
-    """At version 4, with nothing in them."""
+    """At version 5, with nothing in them."""
     Database(tmp_path / "blazar.db").close()
     shape = _shape(tmp_path / "blazar.db")
     assert set(shape) == TABLES | {"version"}
-    assert shape["version"] == (4,)
+    assert shape["version"] == (5,)
 
 
-def test_version_3_becomes_version_4_and_keeps_its_rows(tmp_path: Path) -> None:
+def test_version_3_becomes_the_newest_and_keeps_its_rows(tmp_path: Path) -> None:
     """Every engine of that time was llama.cpp; the active one stays active."""
     database = Database(_old(tmp_path / "blazar.db"))
     engines = SqliteEngineCatalog(database).list_engines()
@@ -131,7 +131,7 @@ def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("script", "sentence"),
     [
-        ("PRAGMA user_version = 5;", r"written by a newer Blazar \(version 5, this one knows 4\): update"),
+        ("PRAGMA user_version = 6;", r"written by a newer Blazar \(version 6, this one knows 5\): update"),
         ("PRAGMA user_version = 2;", r"not one that Blazar wrote \(version 2\)"),
         ("PRAGMA user_version = -1;", "not one that Blazar wrote"),
         ("CREATE TABLE recipes (name);", r"not one that Blazar wrote \(version 0\)"),
@@ -145,6 +145,29 @@ def test_a_file_that_is_not_ours_to_read_is_left_alone(tmp_path: Path, script: s
     with pytest.raises(StoreTrouble, match=sentence):
         Database(path)
     assert path.read_bytes() == before
+
+
+def test_version_4_becomes_version_5_and_keeps_its_rows(tmp_path: Path) -> None:
+    """What it did not know is empty, which means unknown."""
+    script = (
+        VERSION_3.replace(
+            "version VARCHAR NOT NULL, active",
+            "version VARCHAR NOT NULL, kind VARCHAR NOT NULL DEFAULT 'llamacpp', active",
+        )
+        .replace("'b5000', 0,", "'b5000', 'llamacpp', 0,")
+        .replace("'b6000', 1,", "'b6000', 'llamacpp', 1,")
+        .replace("'b7000', 0,", "'b7000', 'llamacpp', 0,")
+        + "CREATE UNIQUE INDEX engines_one_active ON engines (kind) WHERE active; PRAGMA user_version = 4;"
+    )
+    database = Database(_old(tmp_path / "old.db", script))
+    engine = SqliteEngineCatalog(database).find_engine("b6000")
+    model = SqliteModelCatalog(database).find_model("tiny")
+    database.close()
+    assert engine is not None and model is not None
+    assert (engine.active, engine.source, engine.pinned, engine.architectures) == (True, "", False, ())
+    assert (model.folder, model.components) == ("", ())
+    Database(tmp_path / "new.db").close()
+    assert _shape(tmp_path / "old.db") == _shape(tmp_path / "new.db")
 
 
 def test_opening_again_changes_nothing(tmp_path: Path) -> None:
