@@ -55,7 +55,10 @@ def scaled(item: str) -> tuple[str, str]:
 
 
 def adapters(name: str, setting: Any) -> tuple[str, ...]:
-    """`--name A,B`, or `--name-scaled A:0.5,B:1` where one of them has a scale. ODD: one flag for all: repeated, the last could win."""
+    """`--name A,B`, or `--name-scaled A:0.5,B:1` where one of them has a scale.
+
+    ODD: one flag for all adapters: repeated, the last could win.
+    """
     items = [scaled(item) for item in setting or ()]
     if not any(scale for _, scale in items):
         return (name, ",".join(file for file, _ in items)) if items else ()
@@ -74,6 +77,11 @@ def fixed(*words: str) -> Emit:
 def unless(idle: float | str) -> Emit:
     """`--name V` but for None, "" and the one value that means the engine's own default. ODD: 0 may be a real choice."""
     return lambda name, setting: () if setting in (None, "", idle) else (name, str(setting))
+
+
+def beginnings(flag: str) -> set[str]:
+    """Everything that Python's parser of command lines takes for `--flag` where no other flag begins like that."""
+    return {flag[:length] for length in range(len("--x"), len(flag) + 1)}
 
 
 def spelled(words: Mapping[str, str]) -> Emit:

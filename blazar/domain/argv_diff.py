@@ -66,7 +66,7 @@ def difference(was: Sequence[str], now: Sequence[str], same: Same | None = None)
 
 
 def occurrences(words: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
-    """Every flag with its values, in order. ODD: a negative number is a value (case I4)."""
+    """Every flag with its values, in order. A negative number is a value here too (`flags_of`)."""
     found: list[tuple[str, list[str]]] = []
     for word in words:
         if flags_of((word,)):

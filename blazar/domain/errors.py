@@ -6,7 +6,7 @@ BlazarError
 │   ├── NotFound       model, engine, route
 │   ├── Conflict       name taken, engine in use, last engine
 │   ├── Unauthorized · Forbidden · TooLarge
-│   ├── Unserved       no lane for these weights
+│   ├── Unserved       no lane for these weights; ArchitectureUnserved: none for the architecture (502)
 │   ├── DoesNotFit     not enough memory
 │   ├── Busy           no slot in time, breaker open, starting, stopping (retry_after)
 │   ├── StoreTrouble   the catalog or a folder of ours is full, read-only, damaged, too new
@@ -22,6 +22,7 @@ BlazarError
 from collections.abc import Sequence
 
 from blazar.domain import teaching
+from blazar.domain.harmless import harmless
 
 
 class BlazarError(Exception):
@@ -103,6 +104,10 @@ class Unserved(Refusal):
     """No installed engine can serve these weights."""
 
 
+class ArchitectureUnserved(Unserved):
+    """Engines of the right kind are installed, and each of them is known to end over the model's architecture (502)."""
+
+
 class DoesNotFit(Refusal):
     """Loading it would take more memory than there is."""
 
@@ -123,13 +128,31 @@ class BadModelFile(Malformed):
         self.path, self.why = path, why
 
 
+class BadWeights(BadModelFile):
+    """The same of weights that are no GGUF."""
+
+    def __init__(self, path: str, why: str) -> None:
+        Malformed.__init__(self, teaching.not_usable_weights(path, why))
+        self.path, self.why = path, why
+
+
+MOST_PROBLEMS = 200
+"""Problems of a configuration that are told one by one."""
+
+
 class BadConfig(Malformed):
-    """The configuration cannot be used; every sentence, the first line first."""
+    """The configuration cannot be used; every sentence, the first line first.
+
+    What they repeat comes from a file that may be of any kind: as many as a person reads, nothing that steers a terminal, no secret.
+    """
 
     def __init__(self, problems: Sequence[str]) -> None:
+        told = [harmless(problem) for problem in problems[:MOST_PROBLEMS]]
         more = teaching.config_more_problems(len(problems) - 1) if len(problems) > 1 else ""
-        super().__init__(problems[0] + more)
-        self.problems = tuple(problems)
+        super().__init__(told[0] + more)
+        if len(problems) > len(told):
+            told.append(teaching.config_and_more(len(problems) - len(told)))
+        self.problems = tuple(told)
 
 
 class StoreTrouble(Refusal):

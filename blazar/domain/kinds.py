@@ -36,6 +36,13 @@ RANK: dict[Provenance, int] = {
 }
 
 
+class LaneClass(StrEnum):
+    """Whether a build is its project's own, or a fork that is there for what the project lacks."""
+
+    MAINSTREAM = "mainstream"
+    FORK = "fork"
+
+
 class Weights(StrEnum):
     """What kind of weight files a model has; routing is decided on this."""
 
@@ -56,7 +63,8 @@ class Dialect(StrEnum):
 
 
 class Task(StrEnum):
-    """What a child is asked to do; an embedding model refuses chat and the other way round (D38)."""
+    """What a child is asked to do; an embedding model refuses chat and the other way round (D38), and text and pictures do not mix."""
 
     CHAT = "chat"
     EMBED = "embed"
+    IMAGE = "image"

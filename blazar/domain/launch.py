@@ -16,7 +16,7 @@ from blazar.domain.fit.machine import Machine as Placement
 from blazar.domain.fit.shape import ModelShape
 from blazar.domain.fit.verdict import Verdict
 from blazar.domain.kinds import Task
-from blazar.domain.manifest import Manifest
+from blazar.domain.manifest import Manifest, ValueKind
 from blazar.domain.records import Machine, Model
 
 
@@ -130,7 +130,8 @@ class Compiled(NamedTuple):
 class Rules(Protocol):
     """What an engine kind brings to the compiler. `extra_keys` are settings with words of a person's own, the winning one last.
 
-    `joins`: its parser takes a flag and its value in one word.
+    `joins`: its parser takes a flag and its value in one word. `repeats` are flags that may be said several times, `because` has
+    the reasons why others are reserved.
     """
 
     @property
@@ -138,6 +139,12 @@ class Rules(Protocol):
 
     @property
     def reserved(self) -> Collection[str]: ...
+
+    @property
+    def because(self) -> Mapping[str, str]: ...
+
+    @property
+    def repeats(self) -> Collection[str]: ...
 
     @property
     def server(self) -> str: ...
@@ -152,6 +159,10 @@ class Rules(Protocol):
     def resolve(self) -> Callable[[Brief], Resolved]: ...
 
 
+Tiers = Sequence[tuple[str, tuple[str, ...]]]
+"""Settings with words of a person's own, and the words; the winning one last."""
+
+
 def compile_launch(rules: Rules, brief: Brief) -> Compiled:
     """Everything that the child will be told.
 
@@ -161,10 +172,10 @@ def compile_launch(rules: Rules, brief: Brief) -> Compiled:
     for key, words in tiers:
         check_extra(words, key, brief, rules)
     resolved = rules.resolve(brief)
-    ours, given_way = _ours(rules.flags, resolved, tiers, brief)
+    ours, given_way, added = _ours(rules.flags, resolved, tiers, brief)
     argv = compile_argv(ours, resolved.told, brief.manifest)
     if argv.refused:
-        raise Malformed(teaching.flag_needed(argv.refused[0], brief.tag), "engine")
+        raise _lacking(argv.refused[0], ours, resolved, brief)
     absent = (*(teaching.flag_unknown_to_engine(name, brief.tag) for name in argv.unknown),)
     ways = tuple((flag, key, teaching.flag_given_way(flag.name, key)) for flag, key in given_way)
     decisions = (
@@ -173,24 +184,40 @@ def compile_launch(rules: Rules, brief: Brief) -> Compiled:
         *resolved.choices,
         *(Decision(words, key, teaching.flag_because(key, brief.origins.get(key, ""))) for key, words in tiers),
     )
-    notes = (*resolved.notes, *absent, *(sentence for *_, sentence in ways), *_said_in_two(tiers))
+    several = (*_said_in_two(tiers, rules), *_said_again(tiers, rules, brief))
+    notes = (*resolved.notes, *absent, *(sentence for *_, sentence in ways), *added, *several)
     return Compiled((*argv.words, *(word for _, words in tiers for word in words)), resolved.env, decisions, notes)
 
 
+def _lacking(flag: str, ours: Sequence[Flag], resolved: Resolved, brief: Brief) -> Malformed:
+    """Why a build without that flag starts nothing: the setting that somebody wrote is named, with where it stands."""
+    said = (row.key for row in ours if row.emit(row.name, resolved.told.get(row.key))[:1] == (flag,))
+    key = next(said, "")
+    if key in brief.origins:
+        because = teaching.flag_because(key, brief.origins[key])
+        return Malformed(teaching.flag_needed_by(because, key, flag, brief.tag), key)
+    return Malformed(teaching.flag_needed(flag, brief.tag), "engine")
+
+
 def _ours(
-    flags: tuple[Flag, ...], resolved: Resolved, tiers: Sequence[tuple[str, tuple[str, ...]]], brief: Brief
-) -> tuple[tuple[Flag, ...], list[tuple[Flag, str]]]:
-    """The rows that are said, and those that would have something to say but give way, with the key that says it."""
+    flags: tuple[Flag, ...], resolved: Resolved, tiers: Tiers, brief: Brief
+) -> tuple[tuple[Flag, ...], list[tuple[Flag, str]], list[str]]:
+    """The rows that are said, those that would have something to say but give way, with the key that says it, and what is added up."""
     theirs = {flag: key for key, words in tiers for flag in flags_of(words)}
-    ours, given_way = [], []
+    ours: list[Flag] = []
+    given_way: list[tuple[Flag, str]] = []
+    added: list[str] = []
     for flag in flags:
-        said_by = None if flag.adds else resolved.given.get(flag.name) or _said_by(flag, theirs, brief)
-        if said_by is None:
+        said_by = resolved.given.get(flag.name) or _said_by(flag, theirs, brief)
+        speaks = bool(flag.emit(flag.name, resolved.told.get(flag.key)))
+        if said_by and speaks and flag.adds:
+            added.append(teaching.extra_arg_added(flag.name, flag.key, said_by))
+        if said_by is None or flag.adds:
             if flag.name not in resolved.silent:
                 ours.append(flag)
-        elif flag.emit(flag.name, resolved.told.get(flag.key)):
+        elif speaks:
             given_way.append((flag, said_by))
-    return tuple(ours), given_way
+    return tuple(ours), given_way, added
 
 
 def _said_by(flag: Flag, theirs: Mapping[str, str], brief: Brief) -> str | None:
@@ -209,13 +236,27 @@ def _same(flag: Flag, spelling: str, brief: Brief) -> bool:
     return plain == other.replace("_", "-") or brief.manifest.same(flag.name, spelling)
 
 
-def _said_in_two(tiers: Sequence[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
+def _said_in_two(tiers: Tiers, rules: Rules) -> Iterator[str]:
     """The engine takes the last; that there are two should be known."""
     for index, (key, words) in enumerate(tiers):
         for flag in dict.fromkeys(flags_of(words)):
             for later, more in tiers[index + 1 :]:
-                if flag in flags_of(more):
+                if flag in flags_of(more) and flag not in rules.repeats:
                     yield teaching.extra_arg_twice(flag, key, later)
+
+
+def _said_again(tiers: Tiers, rules: Rules, brief: Brief) -> Iterator[str]:
+    """The same within one list, whatever the spellings; a flag and its opposite are two answers to one question."""
+    for key, words in tiers:
+        flags = [flag for flag in flags_of(words) if flag not in rules.repeats]
+        for index, last in enumerate(flags):
+            same = [one for one in flags[:index] if _equal(one, last, brief)]
+            if same and not any(_equal(last, one, brief) for one in flags[index + 1 :]):
+                yield teaching.extra_arg_repeated(same[-1], last, key)
+
+
+def _equal(one: str, other: str, brief: Brief) -> bool:
+    return one.replace("_", "-") == other.replace("_", "-") or brief.manifest.same(one, other)
 
 
 _NUMBER = re.compile(r"-[\d.]")
@@ -230,18 +271,55 @@ def flags_of(words: Sequence[str]) -> list[str]:
     ]
 
 
+def said_values(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Each flag with the value after it, joined or in a word of its own; "" where there is none."""
+    for at, word in enumerate(words):
+        for flag in flags_of((word,)):
+            _, joined, value = word.partition("=")
+            then = next(iter(words[at + 1 :]), "")
+            yield flag, value if joined else "" if flags_of((then,)) else then
+
+
 def check_extra(words: Sequence[str], key: str, brief: Brief, rules: Rules) -> None:
     """Judge the words that a person adds to a command line. Raises `Malformed` naming the flag.
 
     A build that could not be asked (an empty manifest) is trusted.
     """
     known = brief.manifest
-    for word in words:
+    for at, word in enumerate(words):
         for flag in flags_of((word,)):
-            # llama-server reads --api_key as --api-key.
-            if flag in rules.reserved or flag.replace("_", "-") in rules.reserved:
-                raise Malformed(teaching.extra_arg_reserved(flag), key)
+            if reserved := _reserved(flag, rules):
+                raise Malformed(teaching.extra_arg_reserved(flag, rules.because.get(reserved, "door"), key), key)
+            if _SPACED.match(word) and flag not in known:
+                raise Malformed(teaching.extra_arg_spaced(word[:80], key), key)
             if word != flag and flag in known and not rules.joins:
                 raise Malformed(teaching.extra_arg_joined(word, flag, rules.server), key)
             if known and flag not in known:
                 raise Malformed(teaching.extra_arg_unknown(flag, brief.tag), key)
+            then = next(iter(words[at + 1 :]), "")
+            if word == flag and _takes_value(flag, brief, rules) and _is_no_value(then, brief, rules):
+                raise Malformed(teaching.extra_arg_needs_value(flag, then, key), key)
+
+
+_SPACED = re.compile(r"--?[A-Za-z][\w-]* ")
+"""A flag and its value in one word: no engine splits it."""
+
+
+def _reserved(flag: str, rules: Rules) -> str:
+    """The spelling that is reserved; llama-server reads --api_key as --api-key."""
+    plain = flag.partition(" ")[0]
+    return next((one for one in (plain, plain.replace("_", "-")) if one in rules.reserved), "")
+
+
+def _takes_value(flag: str, brief: Brief, rules: Rules) -> bool:
+    """Where the help says so; of parsers that join, brackets around it mean that it may be left out."""
+    option = brief.manifest.find(flag)
+    if option is None or flag in option.negative or option.kind is ValueKind.NONE:
+        return False
+    return not (rules.joins and option.value.startswith("["))
+
+
+def _is_no_value(word: str, brief: Brief, rules: Rules) -> bool:
+    """Nothing at all, or a flag that the build or we know: what else begins with a dash may be meant as a value."""
+    flags = flags_of((word,))
+    return not word or any(flag in brief.manifest or _reserved(flag, rules) for flag in flags)

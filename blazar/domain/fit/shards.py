@@ -52,14 +52,14 @@ def ranks(shape: ModelShape, machine: Machine, settings: Settings, configured: P
 
     A rank count must divide heads and KV heads alike. Latent caches (MLA) and a lone KV head are kept by every rank whole.
     """
-    cards, (weights, kv) = _discrete(machine), _sizes(shape, settings)
+    cards, (weights, kv) = discrete(machine), _sizes(shape, settings)
     alone = budget.rough_bytes(weights, kv)
     if found := _undivided(cards, alone, configured):
         return found
     fewest, narrow = 0, alone
     for count in _counts(shape, len(cards)):
         fewest, narrow = count, budget.rough_bytes(-(-weights // count), _kv_of_rank(shape, kv, count))
-        if narrow <= min(_room(card) for card in cards[:count]):
+        if narrow <= min(room(card) for card in cards[:count]):
             chosen = cards[:count]
             return Shards(count, narrow, _names(chosen), pins(machine, chosen), True)
     have = max((card.total - budget.MARGIN_PER_DEVICE for card in cards), default=0)
@@ -73,14 +73,14 @@ def layers(shape: ModelShape, machine: Machine, settings: Settings, configured: 
 
     No split is planned (`--device-layers` stays away), so that cards of different sizes are used as far as each goes.
     """
-    cards, alone = _discrete(machine), budget.rough_bytes(*_sizes(shape, settings))
+    cards, alone = discrete(machine), budget.rough_bytes(*_sizes(shape, settings))
     if found := _undivided(cards, alone, configured):
         return found
     # Every card runs its own context; one layer cannot be cut, so that each may waste up to one.
     count = len(cards)
     largest = max((part.offloaded for part in weigh(shape, settings).blocks), default=0)
     need = alone + max(count - 1, 0) * (budget.OVERHEAD + largest)
-    have = sum(max(_room(card), 0) for card in cards)
+    have = sum(max(room(card), 0) for card in cards)
     if count > 1 and need <= have:
         return Shards(count, -(-need // count), _names(cards), pins(machine, cards), True)
     empty = sum(card.total - budget.MARGIN_PER_DEVICE for card in cards)
@@ -109,15 +109,17 @@ def _undivided(cards: Sequence[Device], alone: int, configured: Parallelism | No
     """Where nothing has to be spread: somebody configured how, or the roomiest card holds all `alone` bytes."""
     if configured and configured.pinned:
         return Shards(0, 0, (), (), True)
-    best = max(cards, key=_room, default=None)
-    return Shards(1, alone, (best.name,), (), True) if best and _room(best) >= alone else None
+    best = max(cards, key=room, default=None)
+    return Shards(1, alone, (best.name,), (), True) if best and room(best) >= alone else None
 
 
-def _discrete(machine: Machine) -> tuple[Device, ...]:
+def discrete(machine: Machine) -> tuple[Device, ...]:
+    """The cards that have memory of their own, and are of this machine."""
     return tuple(device for device in machine.pool if not device.shared and device.kind != "rpc")
 
 
-def _room(card: Device) -> int:
+def room(card: Device) -> int:
+    """What a load may take of a card."""
     return card.free - budget.MARGIN_PER_DEVICE
 
 

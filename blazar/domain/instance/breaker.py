@@ -65,7 +65,7 @@ class Breaker:
         self._until = now + self._pause
 
     def on_stop(self) -> None:
-        """It ended by our signals. ODD: after a crash was counted for this child, its stop is not a clean one."""
+        """It ended by our signals. ODD: the stop of a blamed child is no clean stop: its crash was counted."""
         if not self._blemished:
             self.reset()
 

@@ -61,5 +61,5 @@ def _from_text(text: str) -> float | None:
     while match := _PART.match(rest, at):
         total += float(match[1]) * _UNITS[match[2]]
         at = match.end()
-    # ODD: "-0s" has a sign and is still nothing: unload now, as Go reads it.
+    # ODD: a sign before nothing means nothing: "-0s" unloads now, as Go reads it.
     return sign * total if at and at == len(rest) else None

@@ -42,12 +42,13 @@ class _Waiting:
 class Line:
     """Slots of one child and the queue before them."""
 
-    __slots__ = ("_bound", "_queue", "_slots", "in_flight")
+    __slots__ = ("_bound", "_queue", "_slots", "held", "in_flight")
 
     def __init__(self, bound: int = 512) -> None:
         self._bound = bound
         self._queue: OrderedDict[int, _Waiting] = OrderedDict()
         self._slots = 0
+        self.held = False  # open, and nobody new is let in for a while
         self.in_flight = 0
 
     @property
@@ -65,7 +66,7 @@ class Line:
 
     def try_take(self) -> bool:
         """A slot at once or not at all. Never overtakes somebody who waits."""
-        if self.in_flight < self._slots and not self._queue:
+        if self.in_flight < self._slots and not self._queue and not self.held:
             self.in_flight += 1
             return True
         return False
@@ -100,16 +101,25 @@ class Line:
 
     def open(self, slots: int, now: float) -> list[Effect]:
         """The child serves: everybody's bound starts now."""
-        self._slots, self.in_flight = slots, 0
+        self._slots, self.held, self.in_flight = slots, False, 0
         for one in self._queue.values():
             one.deadline = now + one.wait
         return self._grants()
 
     def close(self) -> None:
         """The child takes nothing new; whoever waits, waits for its successor, unbounded by the wait."""
-        self._slots = 0
+        self._slots, self.held = 0, False
         for one in self._queue.values():
             one.deadline = None
+
+    def hold(self) -> None:
+        """Let nobody in; unlike in a closed line, the bounds of those who wait go on running."""
+        self.held = self.is_open
+
+    def resume(self) -> list[Effect]:
+        """Let them in again."""
+        self.held = False
+        return self._grants()
 
     def forget_running(self) -> None:
         """The child is gone and its slots with it: late releases must not count for the successor."""
@@ -123,7 +133,7 @@ class Line:
 
     def _grants(self) -> list[Effect]:
         granted: list[Effect] = []
-        while self._queue and self.in_flight < self._slots:
+        while self._queue and self.in_flight < self._slots and not self.held:
             ticket, _ = self._queue.popitem(last=False)
             self.in_flight += 1
             granted.append(Grant(ticket))

@@ -33,6 +33,7 @@ class Event(StrEnum):
     SICK = "sick"  # healthy by its own account, but it fails every request (case G6)
     DRAINED = "drained"  # nothing in flight any more, or the drain's time is up
     EXITED = "exited"
+    REROUTED = "rerouted"  # it ended over an architecture that it does not know, and another build knows it
     LOST = "lost"  # KILL had no effect: the kernel holds the process
 
 
@@ -66,6 +67,7 @@ TRANSITIONS: dict[tuple[State, Event], Step] = {
     (State.LOADING, Event.REFUSED): Step(State.COLD, (Effect.FAIL,)),
     (State.LOADING, Event.UNSTARTED): Step(State.FAILED, (Effect.BLAMED, Effect.FAIL)),
     (State.LOADING, Event.EXITED): Step(State.FAILED, (Effect.CRASHED, Effect.BURY, Effect.FAIL)),
+    (State.LOADING, Event.REROUTED): Step(State.COLD, (Effect.BURY,)),  # whoever waits goes on waiting, for that one
     (State.LOADING, Event.GAVE_UP): Step(State.STOPPING, (Effect.BLAMED, Effect.DOOM, Effect.CLIMB)),
     (State.LOADING, Event.STOP): Step(State.STOPPING, (Effect.CLIMB,)),  # nothing is in flight: nothing to drain
     (State.SERVING, Event.EVICT): Step(State.DRAINING, (Effect.CLOSE,)),

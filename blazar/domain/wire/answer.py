@@ -41,7 +41,7 @@ def answer_of(raw: bytes, decode: Decode, model: str) -> Answer | Failed:
     stop = (reply.verbose.stopping_word if reply.verbose else None) or ""
     return Answer(
         text=(said.content if said else choice.text) or "",
-        reasoning=(said.reasoning_content if said else None) or "",
+        reasoning=((said.reasoning_content or said.reasoning) if said else None) or "",
         calls=calls,
         finish=finish_of(choice.finish_reason, stop, calls=len(calls)),
         usage=usage_of(reply.usage, reply.timings) or Usage(0, 0),

@@ -22,6 +22,7 @@ class ChildReader:
         "_counts",
         "_decode",
         "_events",
+        "_hollow",
         "_model",
         "_reason",
         "_splitter",
@@ -38,6 +39,7 @@ class ChildReader:
         self._splitter = splitter
         self._events = EventSplitter()
         self._calls = CallTracker()
+        self._hollow: bool | None = None  # whether no event with a choice came; None: no event at all
         self._reason: str | None = None
         self._stop = ""
         self._counts: Counts | None = None
@@ -76,7 +78,9 @@ class ChildReader:
     def _on_payload(self, payload: bytes, out: list[Delta]) -> bool:
         """Read one event; whether it was the last."""
         if payload == DONE_PAYLOAD:
-            return self._close(out)
+            # As in `openai_stream`: an end behind events without a choice is a failed step (C11).
+            empty = Failed(502, teaching.child_gave_no_reason(self._model))
+            return self._fail(empty, out) if self._hollow else self._close(out)
         try:
             chunk = self._decode(payload)
         except ValueError:
@@ -90,7 +94,10 @@ class ChildReader:
         if chunk.verbose is not None and chunk.verbose.stopping_word:
             self._stop = chunk.verbose.stopping_word
         if chunk.choices:
+            self._hollow = False
             self._on_choice(chunk.choices[0], out)
+        elif chunk.choices is not None and self._hollow is None:
+            self._hollow = True
         return False
 
     def _on_choice(self, choice: Choice, out: list[Delta]) -> None:
@@ -103,8 +110,8 @@ class ChildReader:
             self._reason = choice.finish_reason
 
     def _on_said(self, said: Said, out: list[Delta], *, last: bool) -> None:
-        if said.reasoning_content:
-            out.append(Reasoning(said.reasoning_content))
+        if thought := said.reasoning_content or said.reasoning:
+            out.append(Reasoning(thought))
         if said.content:
             self._on_text(said.content, out)
         if said.tool_calls:

@@ -29,12 +29,14 @@ class CallPiece(Protocol):
 
 
 class Said(Protocol):
-    """A `delta`, or a whole `message`."""
+    """A `delta`, or a whole `message`. mlx-lm says `reasoning`, the others `reasoning_content`."""
 
     @property
     def content(self) -> str | None: ...
     @property
     def reasoning_content(self) -> str | None: ...
+    @property
+    def reasoning(self) -> str | None: ...
     @property
     def tool_calls(self) -> Sequence[CallPiece] | None: ...
 

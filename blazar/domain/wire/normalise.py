@@ -142,6 +142,16 @@ def check_media(messages: Sequence[Message]) -> None:
                     raise Malformed(teaching.media_not_fetched(), f"messages[{at}].content[{number}].{name}")
 
 
+def brings_media(messages: Any) -> bool:
+    """Whether there is anything to be looked at, in the spelling that engines read (`image_url`, `video_url`)."""
+    return any(
+        name.endswith("_url")
+        for message in _dicts(messages)
+        for part in _dicts(message.get("content"))
+        for name in part
+    )
+
+
 def check_tools(body: dict[str, Any]) -> None:
     """A tool's parameters are a schema, so an object (or true or false). What it says is the engine's to take or refuse (C14)."""
     for at, tool in enumerate(_dicts(body.get("tools"))):

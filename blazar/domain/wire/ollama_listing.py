@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from blazar.domain.kinds import Weights
 from blazar.domain.records import Model
 from blazar.domain.wire.stamps import FOREVER, rfc3339
 
@@ -57,12 +58,22 @@ def details(model: Model) -> dict[str, Any]:
     """The block that every listing carries."""
     return {
         "parent_model": "",
-        "format": "gguf" if model.weights == "gguf" else str(model.weights),
+        "format": format_of(model),
         "family": model.arch,
         "families": [model.arch],
         "parameter_size": human_count(model.parameters),
         "quantization_level": model.quant,
     }
+
+
+def format_of(model: Model) -> str:
+    """How the weights are stored, in ollama's words where it has one; a diffusion model is what its own file is."""
+    if model.weights in (Weights.SAFETENSORS, Weights.QUANTIZED):
+        return "safetensors"
+    if model.weights is not Weights.DIFFUSION:
+        return str(model.weights)
+    suffix = model.files[0].rpartition(".")[2].lower() if model.files else ""
+    return {"gguf": "gguf", "ckpt": "ckpt", "pt": "ckpt", "pth": "ckpt"}.get(suffix, "safetensors")
 
 
 def human_count(number: int) -> str:

@@ -6,6 +6,7 @@ tool-call fragments that are not numbered properly (A1, A2, A9), and anything th
 """
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +24,7 @@ from blazar.domain.wire.tools import CallTracker
 from blazar.domain.wire.turn import Turn
 
 # Keys that make an event worth decoding. Inside text their quotes stand escaped, so text never looks like one.
+_NO_CHOICE = re.compile(rb'"choices"\s*:\s*\[\s*\]')
 _USAGE, _CALLS, _ERROR = b'"usage"', b'"tool_calls"', b'"error"'
 
 
@@ -30,12 +32,14 @@ class StreamFilter:
     """Feed the child's bytes, forward what comes back. `child` is the name that the child answers with, if known."""
 
     __slots__ = (
+        "_answered",
         "_calls",
         "_child",
         "_decode",
         "_drop_usage",
         "_event",
         "_finished",
+        "_hollow",
         "_lines",
         "_mark",
         "_model",
@@ -58,6 +62,8 @@ class StreamFilter:
         self._size = 0
         self._calls: dict[int, CallTracker] = {}
         self._finished = False
+        self._answered = False  # something with a choice in it has passed
+        self._hollow = False  # something without any has come before that
         self.usage: Usage | None = None
         self.failed: Failed | None = None
         self.done = False
@@ -94,8 +100,10 @@ class StreamFilter:
         """Whether `data` is whole plain events and nothing in them can need a change. A few scans of memory."""
         if not data.endswith(b"}\n\n") or _worth_a_look(data):
             return False
+        if not self._answered:
+            self._answered = _NO_CHOICE.search(data) is None
         events = data.count(b"\n\n")
-        return events == data.count(b"}\n\n") == data.count(b"data: {") == data.count(self._child)
+        return self._answered and events == data.count(b"}\n\n") == data.count(b"data: {") == data.count(self._child)
 
     def _slowly(self, lines: list[bytes]) -> bytes:
         out: list[bytes] = []
@@ -119,20 +127,33 @@ class StreamFilter:
             return raw  # a comment: it keeps the client's connection alive as it did ours
         payload = b"\n".join(data)
         if payload == DONE_PAYLOAD:
-            self.done = True
-            return raw
+            return self._on_done(raw)
         if not (payload.startswith(b"{") and payload.endswith(b"}")):
             return self.fail(Failed(502, teaching.child_garbled(self._model)))
         changed: bytes | None = payload
-        if _worth_a_look(payload):
+        if not self._answered and _NO_CHOICE.search(payload) is not None and _ERROR not in payload:
+            changed = self._held_back(payload)
+        elif _worth_a_look(payload):
             changed = self._looked_at(payload)
-            if self.done:
-                return changed or b""
-            if changed is None:
-                return b""
+        if self.done or changed is None:
+            return changed or b""
+        self._answered = True
         self._finished = self._finished or _finishes(payload)
         assert changed is not None
         return self._renamed(raw if changed is payload else data_event(changed))
+
+    def _on_done(self, raw: bytes) -> bytes:
+        """ODD: an end behind events without a choice is mistral.rs's failed step, and no empty answer (C11)."""
+        if self._hollow and not self._answered:
+            return self.fail(Failed(502, teaching.child_gave_no_reason(self._model)))
+        self.done = True
+        return raw
+
+    def _held_back(self, payload: bytes) -> bytes | None:
+        """An event without a choice before any with one says nothing to anybody, and would decide the status."""
+        self._hollow = True
+        changed = self._looked_at(payload)
+        return changed if self.done else None
 
     def _looked_at(self, payload: bytes) -> bytes | None:
         """The payload, a changed one, or None for one that is not forwarded. A failure comes as the whole last event."""

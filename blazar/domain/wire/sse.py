@@ -37,8 +37,9 @@ class EventSplitter:
     def flush(self) -> list[bytes]:
         """The last event, if its blank line never came.
 
-        ODD: the standard drops it. Some engines end their stream without the last blank line, and dropping `[DONE]`
-        would report a whole answer as a cut one; a half event does not parse and is reported as such by the reader.
+        ODD: a last event without its blank line counts, though the standard drops it. Some engines end their stream without
+        that line, and dropping `[DONE]` would report a whole answer as a cut one; a half event does not parse and is reported
+        as such by the reader.
         """
         payloads = self._payloads(self._lines.flush())
         if self._data and not self.overflowed:

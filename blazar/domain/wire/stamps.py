@@ -13,6 +13,11 @@ def rfc3339(unix: float) -> str:
     return datetime.fromtimestamp(unix, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
+def to_the_second(unix: float) -> str:
+    """The same for people."""
+    return datetime.fromtimestamp(unix, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def nanoseconds(seconds: float) -> int:
     """Seconds as whole nanoseconds, never negative."""
     return max(0, round(seconds * 1e9))

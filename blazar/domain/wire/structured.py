@@ -41,7 +41,7 @@ def apply_format(given: Any, out: dict[str, Any], warnings: list[str]) -> Held:
     if wanted is None:
         return Held()
     if out.get("tools"):
-        # ODD: a grammar for the whole answer forbids every tool call, so the tools win for this turn (E9).
+        # ODD: tools win over a form for this turn: a grammar for the whole answer forbids every tool call (E9).
         warnings.append(warn_ignored("format"))
         return Held()
     schema = schema_of(wanted)
@@ -49,8 +49,8 @@ def apply_format(given: Any, out: dict[str, Any], warnings: list[str]) -> Held:
     if "messages" in out:
         out["response_format"] = wanted
         return Held(asked, constraint_of(out))
-    # ODD: simplified before anybody refused it. On this route some builds drop a schema that is no grammar and answer
-    # without it (E1): what is sent must be one that they can hold.
+    # ODD: a schema is simplified before anybody refused it. On this route some builds drop a schema that is no grammar
+    # and answer without it (E1): what is sent must be one that they can hold.
     outcome = simplified(schema or ANY_OBJECT, lenient=False)
     out["json_schema"] = outcome.schema
     if outcome.changed:

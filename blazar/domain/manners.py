@@ -1,0 +1,60 @@
+"""How an engine kind's server wants to be asked: its routes, its names for a model, fields that it lacks or must not see. Data.
+
+Whoever talks to children reads these fields and never asks for the kind; what a field means for a request stands in `wire/polite`.
+"""
+
+from typing import Final, NamedTuple
+
+from blazar.domain.kinds import Task
+from blazar.domain.records import Model
+
+COUNTING: Final = "/v1/chat/completions/input_tokens"
+INFILL: Final = "/infill"
+TOKENIZE: Final = "/tokenize"
+LLAMACPP_ROUTES: Final = frozenset({COUNTING, INFILL, TOKENIZE})
+"""What llama-server answers beside the OpenAI routes, and nobody else does in its shape."""
+
+FORMS: Final = ("response_format", "json_schema", "grammar")
+"""Fields that say what the answer shall look like; the last two are llama-server's own."""
+
+
+THOUGHT: Final = "reasoning_content"
+"""The member of a message in which a thought is handed on, whatever its engine calls it."""
+
+
+class Manners(NamedTuple):
+    """One kind's.
+
+    `name` is how sentences call it. `tasks` is what it can be started for. `routes` are those of `LLAMACPP_ROUTES` that it has.
+    `asked_as` is what a request must call the model, `listed_as` what `/v1/models` lists for it: `{model}` is its name here,
+    `{folder}` where it lies. `forms` are those of `FORMS` that it holds an answer to; the others it passes over or refuses.
+    `strips` are fields that would make it load or run what nobody here has chosen. `bounded`: its own bound for an answer is so
+    small that a request without one is cut. `draws`: an answer is a picture, sent when it is complete. `tagged` is the tag by which a
+    prompt could give it orders. `thought` is the member that holds what it thinks.
+    """
+
+    name: str = "llama.cpp"
+    tasks: frozenset[Task] = frozenset({Task.CHAT, Task.EMBED})
+    routes: frozenset[str] = LLAMACPP_ROUTES
+    asked_as: str = "{model}"
+    listed_as: str = "{model}"
+    forms: frozenset[str] = frozenset(FORMS)
+    strips: frozenset[str] = frozenset()
+    bounded: bool = False
+    draws: bool = False
+    tagged: str = ""
+    thought: str = THOUGHT
+
+
+LLAMACPP: Final = Manners()
+"""Every request is in its words already: nothing is changed for it."""
+
+
+def spelled(name: str, model: Model) -> str:
+    """`asked_as` or `listed_as` for this model."""
+    return name.format(model=model.name, folder=home(model))
+
+
+def home(model: Model) -> str:
+    """The folder that its files lie in."""
+    return model.folder or model.files[0].rpartition("/")[0]
