@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from blazar.application.config.dotted import Names, split_names, too_deep
-from blazar.application.config.hoist import nearest
+from blazar.application.config.hoist import hints, nearest, of_every_model
 from blazar.application.config.model import GROUPS, section_of
 from blazar.application.config.schema import Node, declared, entries, options, resolved
 from blazar.application.config.tuning import INSIDE
@@ -38,6 +38,12 @@ def find_address(key: str, raw: Mapping[str, Any]) -> Address:
     found = _walk(declared(), key, raw) if key and not key.endswith(".") else None
     if found is not None:
         return found
+    if head in declared()["properties"] and rest and _repeats(declared()["properties"][head]):
+        raise Malformed(teaching.config_tables_by_hand(head), "key")
+    if key in GROUPS:
+        raise Malformed(teaching.config_group(key, next(iter(GROUPS[key].model_fields))), "key")
+    if head == "model_overrides" and (name := of_every_model((head, "", key.rpartition(".")[2]))):
+        raise Malformed(teaching.unknown_config_key(key, ()) + teaching.config_for_all(name), "key")
     raise Malformed(teaching.unknown_config_key(key, _meant(key)), "key")
 
 
@@ -65,7 +71,8 @@ def _meant(key: str) -> tuple[str, ...]:
     head, _, rest = key.partition(".")
     properties = declared()["properties"]
     if head not in properties or not rest:
-        return nearest(rest or head if head in GROUPS else head, properties)
+        name = rest or head if head in GROUPS else head
+        return hints(name) or nearest(name, properties)
     for option in options(properties[head]):
         level = entries(option) or option
         if level.get("properties"):
@@ -80,7 +87,7 @@ def place_of(address: Address, asked: str, raw: Mapping[str, Any]) -> Names:
         table = raw.get(group)
         if not isinstance(table, Mapping):
             continue
-        # ODD: a group may be called like one of its keys (reasoning); where its table stands, that name is taken.
+        # ODD: a table may have taken the name of its key (reasoning is a group and a key of it): it stands inside then.
         # Of a key that is (wrongly) there twice, the one is meant that was asked for.
         if name == group or (name in table and (asked.startswith(f"{group}.") or name not in raw)):
             return (group, *address.path)
@@ -94,12 +101,17 @@ def _homes(name: str) -> list[str]:
     return [section.group, *inside] if section is not None and section.group else inside
 
 
+def _repeats(node: Node) -> bool:
+    """Whether it is a list of tables."""
+    lists = [option["items"] for option in options(node) if isinstance(option.get("items"), dict)]
+    return any("properties" in resolved(items) for items in lists)
+
+
 def check_settable(address: Address) -> None:
     """Raise `Malformed` for what one value cannot say: repeated tables, and tables whose keys are declared."""
+    if len(address.path) == 1 and _repeats(address.node):
+        raise Malformed(teaching.config_tables_by_hand(address.key), "key")
     for option in options(address.node):
-        items = option.get("items")
-        if len(address.path) == 1 and isinstance(items, dict) and "properties" in resolved(items):
-            raise Malformed(teaching.config_tables_by_hand(address.key), "key")
         names = list(option.get("properties", ()))
         names += [f"NAME.{name}" for name in (entries(option) or {}).get("properties", ())]
         if names:

@@ -3,28 +3,63 @@
 0, "" and absent leave a setting to the engine; which of them a build knows is decided when its command line is compiled.
 """
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
-from blazar.application.config.knob import LARGEST, Keys, Knob, Whole, json_object, refused, shaped
+from blazar.application.config.knob import LARGEST, JsonTable, Keys, Knob, Whole, refused, shaped
+from blazar.domain import teaching
+from blazar.domain.names import near
 
 CacheType = Literal["", "f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "iq4_nl", "q5_0", "q5_1"]
 MOST_PROCESSORS = 512
 """As many as llama.cpp has room for."""
+_PROCESSOR = r"0{0,3}(?:\d{1,2}|[1-4]\d\d|50\d|51[01])"  # below that, as a pattern
 # Memory is set aside for each of them: tens of thousands end an engine as it starts.
 Threads = Annotated[int, Field(ge=0, le=MOST_PROCESSORS)]
 
 
 def _processors(text: str) -> str:
-    """ODD: llama.cpp takes a range that runs backwards, and binds its threads to nothing by it."""
+    """ODD: a range that runs backwards is refused: llama.cpp takes it, and binds its threads to nothing."""
     first, _, last = text.partition("-")
     if text and not int(first) <= int(last) < MOST_PROCESSORS:
         raise refused("range_order", MOST_PROCESSORS)
     return text
 
 
-Processors = Annotated[str, shaped(r"[0-9]{1,4}-[0-9]{1,4}", "range"), AfterValidator(_processors)]
+SAMPLERS = (
+    *(
+        "penalties",
+        "dry",
+        "top_n_sigma",
+        "top_k",
+        "typ_p",
+        "top_p",
+        "min_p",
+        "xtc",
+        "temperature",
+        "infill",
+        "adaptive_p",
+    ),
+    *("nucleus", "temp", "typ", "typical", "typical_p"),
+)
+"""Steps of a chain, as llama.cpp b11434 names them (common/sampling.cpp) and as the setup document does; - and nothing stand for _."""
+
+
+def _chain(text: str) -> str:
+    """The engine leaves a name out that it does not know, and samples with the rest."""
+    known = {spelling for name in SAMPLERS for spelling in (name, name.replace("_", "-"), name.replace("_", ""))}
+    for name in text.split(";") if text else ():
+        if name.lower() not in known:
+            why = teaching.config_unknown_step(name, near(name.lower(), SAMPLERS))
+            raise PydanticCustomError("blazar", "{why}", {"why": why})
+    return text
+
+
+Processors = Annotated[
+    str, shaped(r"[0-9]{1,4}-[0-9]{1,4}", "range", f"{_PROCESSOR}-{_PROCESSOR}"), AfterValidator(_processors)
+]
 EnvironmentName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
@@ -128,9 +163,9 @@ class ProcessKeys(Keys):
     """Seconds between keep-alive comments in a silent stream, the engine's and ours (unset: 30 and 15); -1 turns them off."""
     engine_env: Annotated[dict[EnvironmentName, str], Field(repr=False)] = {}  # noqa: RUF012 - pydantic copies a default
     """Environment variables for engine processes and for asking them what they can do."""
-    chat_template_kwargs: Annotated[dict[str, Any], BeforeValidator(json_object)] | None = None
+    chat_template_kwargs: JsonTable | None = None
     """Variables for chat templates, as a table or as JSON text; a request's own win."""
     lora_init_without_apply: bool = False
     """Load adapters without applying them; requests may apply them later."""
-    samplers: Annotated[str, shaped(r"[A-Za-z_-]+(;[A-Za-z_-]+)*", "samplers")] = ""
+    samplers: Annotated[str, shaped(r"[A-Za-z_-]+(;[A-Za-z_-]+)*", "samplers"), AfterValidator(_chain)] = ""
     """Samplers in their order, such as `top_k;top_p;temperature`."""

@@ -4,16 +4,18 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, Strict
 
-from blazar.application.config.knob import ExtraWords, Keys, Knob, Whole, shaped, workers
+from blazar.application.config.knob import PATH, PORT, ExtraWords, Keys, Knob, Whole, shaped, workers
 
 _PAIRS = r"[^=,\s]+=[^=,\s]+(,[^=,\s]+=[^=,\s]+)*"
 Pairs = Annotated[str, shaped(_PAIRS, "pairs")]
+WORKER = rf"[^,:\s]+:{PORT}"
 # One word for everything, or one a module.
 Modules = Annotated[str, shaped(rf"[^=,\s]+|{_PAIRS}", "modules")]
 Budget = Annotated[str, shaped(r"\d+(\.\d+)?|[^=,\s]+=\d+(\.\d+)?(,[^=,\s]+=\d+(\.\d+)?)*", "budget")]
 Split = Annotated[str, shaped(r"row|layer|[^=,\s]+=(row|layer)(,[^=,\s]+=(row|layer))*", "split")]
 # A pattern may hold anything but the marks that divide the list.
 TypeRules = Annotated[str, shaped(r"[^=,]+=[A-Za-z0-9_]+(,[^=,]+=[A-Za-z0-9_]+)*", "type_rules")]
+NamedPath = Annotated[str | None, PATH]
 CacheMode = Literal["easycache", "ucache", "dbcache", "taylorseer", "cache-dit", "spectrum"]
 
 
@@ -35,33 +37,33 @@ class DiffusionKeys(Keys):
     """Settings of sdcpp_cache_mode, without which it says nothing, such as `threshold=0.25,reset=0`."""
     sdcpp_vae_tiling: bool = False
     """Decode pictures in tiles: slower, and with less GPU memory."""
-    sdcpp_tae: str | None = None
+    sdcpp_tae: NamedPath = None
     """Small decoder for previews, a file: fast, and of lower quality."""
-    sdcpp_control_net: str | None = None
+    sdcpp_control_net: NamedPath = None
     """Control net, a file."""
-    sdcpp_ip_adapter: str | None = None
+    sdcpp_ip_adapter: NamedPath = None
     """IP adapter, a file; needs sdcpp_clip_vision."""
-    sdcpp_clip_vision: str | None = None
+    sdcpp_clip_vision: NamedPath = None
     """Vision encoder of the IP adapter, a file."""
-    sdcpp_motion_module: str | None = None
+    sdcpp_motion_module: NamedPath = None
     """Motion module that makes films, a file."""
-    sdcpp_photo_maker: str | None = None
+    sdcpp_photo_maker: NamedPath = None
     """PhotoMaker model, a file."""
-    sdcpp_pulid_weights: str | None = None
+    sdcpp_pulid_weights: NamedPath = None
     """PuLID weights, a file."""
-    sdcpp_upscale_model: str | None = None
+    sdcpp_upscale_model: NamedPath = None
     """Model that enlarges pictures, a file."""
-    sdcpp_lora_model_dir: str | None = None
+    sdcpp_lora_model_dir: NamedPath = None
     """Folder with adapters that requests may name."""
-    sdcpp_hires_upscalers_dir: str | None = None
+    sdcpp_hires_upscalers_dir: NamedPath = None
     """Folder with models that enlarge pictures."""
-    sdcpp_embd_dir: str | None = None
+    sdcpp_embd_dir: NamedPath = None
     """Folder with text embeddings that prompts may name."""
-    sdcpp_audio_encoder: str | None = None
+    sdcpp_audio_encoder: NamedPath = None
     """Encoder for films that follow a sound, a file."""
-    sdcpp_high_noise_diffusion_model: str | None = None
+    sdcpp_high_noise_diffusion_model: NamedPath = None
     """Diffusion model of the first, noisy steps, a file."""
-    sdcpp_uncond_diffusion_model: str | None = None
+    sdcpp_uncond_diffusion_model: NamedPath = None
     """Diffusion model of the part without a prompt, a file."""
     sdcpp_backend: Modules | None = None
     """Devices of the modules, such as `clip=cpu,vae=cuda0`."""
@@ -72,7 +74,10 @@ class DiffusionKeys(Keys):
     sdcpp_split_mode: Split | None = None
     """How weights are split over several GPUs: `row`, `layer`, or one a module, such as `diffusion=row,te=layer`."""
     sdcpp_rpc_servers: Annotated[
-        tuple[Annotated[str, Field(min_length=1), AfterValidator(workers), shaped(r"[^,:\s]+:\d{1,5}", "worker")], ...],
+        tuple[
+            Annotated[str, Field(min_length=1), AfterValidator(workers), shaped(r"[^,:\s]+:\d{1,5}", "worker", WORKER)],
+            ...,
+        ],
         Strict(strict=False),
     ] = ()
     """Workers whose devices are used too, each `host:port`. They ask nobody who he is: trusted networks only."""

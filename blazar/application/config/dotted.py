@@ -1,5 +1,7 @@
 """Keys with dots, such as `model_overrides.NAME.ctx`, in nested tables. Names may hold dots too, so that a key has several readings."""
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -7,6 +9,13 @@ Names = tuple[str, ...]
 
 LEVELS = 64
 """Tables and lists within each other; what copies, compares, prints and serialises them ends at some hundred levels, each at its own."""
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def said_name(name: str) -> str:
+    """As TOML says it in a key: quoted where it holds anything but letters, digits, dashes and underscores."""
+    return name if _BARE.fullmatch(name) else json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def split_names(key: str, known: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -53,3 +62,18 @@ def too_deep(value: Any) -> bool:
         if not level:
             return False
     return True
+
+
+LONGEST_BITS = 1024
+"""Of a whole number: beyond, it is no fraction either, and Python reads some (0x…) that it refuses to write."""
+
+
+def too_long(value: Any) -> bool:
+    """Whether a number is in it that nothing can handle. For what is not `too_deep`."""
+    if isinstance(value, Mapping):
+        return any(map(too_long, value.values()))
+    return (
+        any(map(too_long, value))
+        if isinstance(value, list)
+        else isinstance(value, int) and value.bit_length() > LONGEST_BITS
+    )

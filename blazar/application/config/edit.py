@@ -7,13 +7,14 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from itertools import chain, repeat
 from typing import Any
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Item
 
-from blazar.application.config.dotted import Names, value_at
+from blazar.application.config.dotted import Names, said_name, value_at
 from blazar.application.config.locate import Placed, comments_in, placed
 from blazar.domain import teaching
 from blazar.domain.errors import Conflict
@@ -33,17 +34,28 @@ def unset_value(text: str, path: Names) -> str:
     return _checked(_unset(text, path), _without(raw, path), path)
 
 
-def append_tables(text: str, name: str, rows: Sequence[Mapping[str, Any]], newline: str = "") -> str:
-    """`[[name]]` tables behind the text, or in the list that stands there inline. `newline` is for a text without any."""
+def takes_tables(text: str, name: str) -> bool:
+    """Whether `[[name]]` tables may stand behind the text: not where the list is written inline."""
+    return not any(row.path == (name,) and not row.header for row in placed(text))
+
+
+def append_tables(
+    text: str, name: str, rows: Sequence[Mapping[str, Any]], newline: str = "", above: Sequence[Sequence[str]] = ()
+) -> str:
+    """`[[name]]` tables behind the text, each below its comments, or in the list that stands there inline.
+
+    `newline` is for a text without any.
+    """
     old = tomllib.loads(text).get(name, [])
     rows = [dict(row) for row in rows]
     if not rows:
         return text
-    if any(row.path == (name,) and not row.header for row in placed(text)):
+    if not takes_tables(text, name):
         return set_value(text, (name,), [*old, *rows])
     newline = newline or _newline(text)
     blocks = [
-        newline.join([f"[[{_key(name)}]]", *(f"{_key(k)} = {_spelled(v)}" for k, v in row.items())]) for row in rows
+        newline.join([*said, f"[[{said_name(name)}]]", *(f"{said_name(k)} = {_spelled(v)}" for k, v in row.items())])
+        for row, said in zip(rows, chain(above, repeat(())), strict=False)
     ]
     ended = _ended(text)
     more = f"{newline}{newline}".join(blocks) + newline
@@ -180,10 +192,6 @@ def _spelled(value: Any) -> str:
     return str(_item(value).as_string())
 
 
-def _key(name: str) -> str:
-    return tomlkit.key(name).as_string()
-
-
 def _added(text: str, rows: list[Placed], path: Names, value: Any) -> str:
     """The key on a line of its own, beside its kin: behind the last key of its table, else at the table's head."""
     table = path[:-1]
@@ -197,13 +205,13 @@ def _added(text: str, rows: list[Placed], path: Names, value: Any) -> str:
         row = kin[-1]
         base = table if row.header else row.table
         indent = "" if row.header else re.match(r"[ \t]*", _chunk(text, row))[0]  # type: ignore[index]
-        line = f"{indent}{'.'.join(map(_key, path[len(base) :]))} = {_spelled(value)}{newline}"
+        line = f"{indent}{'.'.join(map(said_name, path[len(base) :]))} = {_spelled(value)}{newline}"
         head = _ended(text[: row.statement.end], newline)
         return head + line + text[row.statement.end :]
-    line = f"{_key(path[-1])} = {_spelled(value)}{newline}"
+    line = f"{said_name(path[-1])} = {_spelled(value)}{newline}"
     if table:
         head = _ended(text)
-        return f"{head}{newline if head else ''}[{'.'.join(map(_key, table))}]{newline}{line}"
+        return f"{head}{newline if head else ''}[{'.'.join(map(said_name, table))}]{newline}{line}"
     if not rows:
         return _ended(text) + line
     at = _above(text, rows[0].statement.start)

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from blazar.application.config.knob import Keys, Knob, Positive, Whole, shaped
 
-Url = Annotated[str, shaped(r"https?://[^\s/?#]\S*", "http_url")]
+Url = Annotated[str, shaped(r"https?://[^\s\x00-\x1f\x7f/?#][^\s\x00-\x1f\x7f]*", "http_url")]
 
 
 class EngineKeys(Keys):
@@ -31,4 +31,4 @@ class EngineKeys(Keys):
     download_speed_limit_mb: Annotated[Whole, Knob(env=("BLAZAR_DOWNLOAD_SPEED_LIMIT_MB",))] = 0
     """Most megabytes a second of all downloads together. 0: no limit."""
     capability_registry_url: Annotated[Url | None, Knob(env=("BLAZAR_CAPABILITY_REGISTRY",), empty=True)] = None
-    """Address of the list of builds for special models; unset: the usual one, `""`: none is asked."""
+    """Address (https) of the list of builds for special models; unset: the one of this program, which has none; `""`: none is asked."""

@@ -2,15 +2,15 @@
 
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, Strict
+from pydantic import Field, Strict
 
-from blazar.application.config.knob import Keys, model_name
+from blazar.application.config.knob import Keys, ModelName
 
 
 class FailoverTarget(Keys):
     """A model, here or at a remote."""
 
-    model: Annotated[str, AfterValidator(model_name)]
+    model: ModelName
     """Name of the model, here or at the remote."""
     remote: Annotated[str, Field(min_length=1)] | None = None
     """Name of the `[[remotes]]` entry that serves it; unset: this machine."""
@@ -21,7 +21,7 @@ class FailoverChain(Keys):
 
     name: Annotated[str, Field(min_length=1)]
     """What the chain is called in listings."""
-    alias: Annotated[str, AfterValidator(model_name)]
+    alias: ModelName
     """Model name under which the chain is published."""
     min_residence_secs: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 30.0
     """Seconds for which a target that failed is not asked again."""

@@ -1,11 +1,14 @@
 """Group tables to flat keys. Refuses what is set twice, misplaced or unknown, each with its line and what was meant."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from difflib import SequenceMatcher
+from functools import cache
 from typing import Any, NamedTuple
 
+from blazar.application.config.knob import Keys
 from blazar.application.config.locate import Lines
-from blazar.application.config.model import GROUPS, TABLES, Config, section_of
+from blazar.application.config.model import GROUPS, TABLES, Config, Override, section_of
+from blazar.application.config.override import OverrideOnly
 from blazar.application.config.tuning import INSIDE, TUNINGS
 from blazar.domain import teaching
 from blazar.domain.names import near
@@ -30,8 +33,14 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
 }
 
 
+_OVERRIDES = "model_overrides"
+
 CLEARLY = 0.2
 """How much less alike than the best a spelling is no hint any more: `defalt_ctx` is default_ctx, and not mcp_default."""
+
+
+LIKE = 0.65
+"""How alike a spelling must be: nope is not spec (0.5), nothing is not cont_batching (0.6), and slto is slots (0.67)."""
 
 
 HINTED = 200
@@ -57,9 +66,37 @@ def nearest(key: str, known: Collection[str]) -> tuple[str, ...]:
     """What a person may have meant by an unknown `key`: another program's name for it, else a similar spelling."""
     if meant := tuple(name for name in SYNONYMS.get(key, ()) if name in known):
         return meant
+    if ends := tuple(name for name in known if key.endswith(f"_{name}")):  # default_ctx is the ctx of an override
+        return (max(ends, key=len),)
     # Among hundreds of keys something is always similar; what is clearly less so than the best would only mislead.
     alike = {name: SequenceMatcher(None, key, name).ratio() for name in near(key, known)}
-    return tuple(name for name, ratio in alike.items() if ratio > max(alike.values()) - CLEARLY)
+    return tuple(name for name, ratio in alike.items() if ratio >= LIKE and ratio > max(alike.values()) - CLEARLY)
+
+
+def hints(key: str) -> tuple[str, ...]:
+    """What a person may have meant by an unknown key that stands at the root or in a group: first one of the same name elsewhere."""
+    return () if key in SYNONYMS else _elsewhere().get(key, ())
+
+
+@cache
+def _elsewhere() -> dict[str, tuple[str, ...]]:
+    """The names that only tables have, with the tables."""
+    found = dict[str, tuple[str, ...]]()
+    for table, field in Config.model_fields.items():
+        if isinstance(field.default, Keys):
+            for name in type(field.default).model_fields:
+                found[name] = (*found.get(name, ()), f"{table}.{name}")
+    for name in OverrideOnly.model_fields:
+        found[name] = (f"{_OVERRIDES}.NAME.{name}",)
+    return {name: keys for name, keys in found.items() if name not in Config.model_fields}
+
+
+def of_every_model(place: Sequence[str | int]) -> str:
+    """The key that was to be said for one model and holds for all of them; "" for others."""
+    table, *_, name = place
+    if len(place) != 3 or table != _OVERRIDES or name not in Config.model_fields:
+        return ""
+    return "" if nearest(str(name), Override.model_fields) else str(name)
 
 
 def hoist(raw: Mapping[str, Any], path: str, lines: Lines) -> Hoisted:
@@ -98,7 +135,7 @@ def _hoist_group(group: str, table: Mapping[str, Any], result: Hoisted, file: tu
             where = home.group if home is not None else ""
             result.problems.append(Problem(line, teaching.config_wrong_group(path, line, key, group, where)))
         else:
-            hint = nearest(key, Config.model_fields) if len(result.problems) < HINTED else ()
+            hint = hints(key) or nearest(key, Config.model_fields) if len(result.problems) < HINTED else ()
             result.problems.append(Problem(line, teaching.config_unknown_key(path, line, f"{group}.{key}", hint)))
 
 
@@ -123,13 +160,15 @@ def _unknown(name: str, value: object, at: tuple[str, int], hinted: bool) -> Pro
     if name == "api_keys":
         return Problem(line, teaching.config_legacy_keys(path, line))
     if name in GROUPS:
-        return Problem(line, teaching.config_bad_value(path, line, name, teaching.config_wants("table")))
+        wants = ("header", name) if isinstance(value, list) else ("table", "")
+        return Problem(line, teaching.config_bad_value(path, line, name, teaching.config_wants(*wants)))
     if name == "sdcpp":
         return Problem(line, teaching.config_bad_value(path, line, name, teaching.no_diffusion_table()))
     tables = {*GROUPS, *TABLES, *TUNINGS, "chat_template_kwargs", "engine_env"}
     # Who writes a table means a table: a similar key would only mislead.
     known = tables if isinstance(value, dict) else Config.model_fields
-    hint = nearest(name, known) if hinted else ()
+    elsewhere = () if isinstance(value, dict) else hints(name)
+    hint = elsewhere or nearest(name, known) if hinted else ()
     if isinstance(value, dict) and not hint:
         return Problem(line, teaching.config_unknown_group(path, line, name, sorted(tables)))
     return Problem(line, teaching.config_unknown_key(path, line, name, hint))

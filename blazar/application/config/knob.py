@@ -2,37 +2,54 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args, get_origin
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    Strict,
+    field_validator,
+)
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticCustomError
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from blazar.application.config.dotted import too_deep
 from blazar.application.config.sentences import sentences_of
 from blazar.domain import teaching
 from blazar.domain.errors import BadName
-from blazar.domain.names import check_name
+from blazar.domain.names import LONGEST_NAME, NAME, check_name
 
 
 class Knob(NamedTuple):
     """Metadata of one key. `env`: variables that set it, the last one that is set wins. `per_model`: may be overridden.
 
     `daemon`: it says nothing about one model, so that no child can ever be told of it. `empty`: an empty variable is a value too.
+    `path`: whether such a text names a file or a folder (None: never); it counts from the folder of config.toml.
     """
 
     env: tuple[str, ...] = ()
     per_model: bool = False
     daemon: bool = False
     empty: bool = False
+    path: Callable[[str], bool] | None = None
 
+
+PATH = Knob(path=bool)
+"""Of a key that names a file or a folder and nothing else."""
 
 # Engines read whole numbers as 32 bits, and end or wrap around beyond.
 LARGEST = 2**31 - 1
 MOST_PORTS = 65535
+LONGEST_SAID = 100
+"""Characters of a wrong value that are repeated: it may be a whole file between the wrong quotes."""
 Whole = Annotated[int, Field(ge=0, le=LARGEST)]
 Positive = Annotated[int, Field(ge=1, le=LARGEST)]
 
@@ -42,11 +59,39 @@ Words = Annotated[tuple[str, ...], Strict(strict=False)]
 
 def refused(wants: str, limit: object = "") -> PydanticCustomError:
     """The error whose sentence is ours; `wants` names it."""
-    return PydanticCustomError("blazar", "{why}", {"why": teaching.config_wants(wants, limit)})
+    said = limit.encode("utf-8", "replace").decode()[:LONGEST_SAID] if isinstance(limit, str) else limit
+    return PydanticCustomError("blazar", "{why}", {"why": teaching.config_wants(wants, said)})
 
 
-def shaped(pattern: str, wants: str) -> AfterValidator:
-    """A text that matches as a whole, or is empty; `wants` names the sentence that says how it is written."""
+def also(**facts: Any) -> Any:
+    """What the JSON schema says of a value beside its type, for editors; `load_config` judges by validators of its own."""
+    return Field(json_schema_extra=facts)
+
+
+def portable(pattern: str) -> str:
+    """A pattern in the words that ECMAScript has, which JSON Schema means: groups that ignore case are younger than most readers."""
+
+    def both(group: re.Match[str]) -> str:
+        return f"(?:{re.sub('[a-z]', lambda letter: f'[{letter[0]}{letter[0].upper()}]', group[1])})"
+
+    return re.sub(r"\(\?i:([^()]*)\)", both, pattern)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shaped(AfterValidator):
+    """A validator that an editor knows, too."""
+
+    pattern: str = ""
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {**handler(core), "pattern": self.pattern}
+
+
+def shaped(pattern: str, wants: str, told: str = "") -> AfterValidator:
+    """A text that matches as a whole, or is empty; `wants` names the sentence that says how it is written.
+
+    `told`: what the JSON schema says instead, where that can say more than `pattern` has to.
+    """
     form = re.compile(pattern, re.ASCII)  # engines read no other digits
 
     def check(text: str) -> str:
@@ -54,7 +99,7 @@ def shaped(pattern: str, wants: str) -> AfterValidator:
             raise refused(wants)
         return text
 
-    return AfterValidator(check)
+    return _Shaped(check, f"^(?:{portable(told or pattern)})?$")
 
 
 def model_name(text: str) -> str:
@@ -74,8 +119,17 @@ def model_reference(text: str) -> str:
     raise refused("model")
 
 
+NAMED = also(pattern=f"^{NAME}$", maxLength=LONGEST_NAME)
+"""What an editor knows of a model's name."""
+ModelName = Annotated[str, AfterValidator(model_name), NAMED]
+ModelReference = Annotated[str, AfterValidator(model_reference), also(pattern=f"^(?:[^:]*:)?{NAME}$")]
+
+PORT = r"0{0,4}(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])"
+"""1 to MOST_PORTS, as a pattern."""
+
+
 def workers(text: str) -> str:
-    """`HOST:PORT`, several with commas between them. ODD: ggml's parser ends a host at its first colon, so that no IPv6 address can be said."""
+    """`HOST:PORT`, several with commas between them. ODD: no IPv6 address can be said: ggml's parser ends a host at its first colon."""
     for one in text.split(",") if text else ():
         host, _, port = one.rpartition(":")
         if ":" in host:
@@ -93,6 +147,10 @@ def _holds_nul(value: Any) -> bool:
     return isinstance(value, list | tuple) and any(map(_holds_nul, value))
 
 
+JsonObject = dict[str, Any] | Annotated[str, also(pattern=r"^\s*\{[\s\S]*\}\s*$")]
+"""What `json_object` is given, as editors know it."""
+
+
 def json_object(value: Any) -> Any:
     """A table, or its JSON as text; what is neither stays as it is and is refused for being no table."""
     try:
@@ -102,11 +160,26 @@ def json_object(value: Any) -> Any:
         return value
 
 
+def _in_json(table: dict[str, Any]) -> dict[str, Any]:
+    """TOML has dates and infinities, and numbers of any length; the engine is handed JSON."""
+    try:
+        json.dumps(table, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise refused("json") from error
+    return table
+
+
+JsonTable = Annotated[
+    dict[str, Any], AfterValidator(_in_json), BeforeValidator(json_object, json_schema_input_type=JsonObject)
+]
+"""A table, or the JSON of one as text."""
+
+
 _NEGATIVE = re.compile(r"-[\d.]")
 
 
 def _command_line(words: tuple[str, ...]) -> tuple[str, ...]:
-    """ODD: a negative number is a value and no flag (case I4), so that it cannot come first."""
+    """ODD: a negative number is a value and cannot come first: no flag is called -1 (case I4)."""
     if not all(words):
         raise refused("extra_empty")
     if words and (not words[0].startswith("-") or _NEGATIVE.match(words[0])):
@@ -114,7 +187,12 @@ def _command_line(words: tuple[str, ...]) -> tuple[str, ...]:
     return words
 
 
-ExtraWords = Annotated[tuple[str, ...], Strict(strict=False), AfterValidator(_command_line)]
+ExtraWords = Annotated[
+    tuple[str, ...],
+    Strict(strict=False),
+    AfterValidator(_command_line),
+    also(prefixItems=[{"type": "string", "pattern": r"^-(?![\d.])"}], items={"type": "string", "minLength": 1}),
+]
 """Words of a command line in their order, repetitions included: flags, each before its values."""
 
 

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from blazar.application.config import bootstrap, rules
-from blazar.application.config.environment import from_environment
-from blazar.application.config.hoist import Problem, hoist, nearest
+from blazar.application.config.environment import from_environment, unread
+from blazar.application.config.files import folder_of, located, whole
+from blazar.application.config.hoist import Problem, hoist, nearest, of_every_model
 from blazar.application.config.locate import Lines
 from blazar.application.config.model import DAEMON_KEYS, INHERITING, Config, Override, cache_type_sources
 from blazar.application.config.places import known_at
-from blazar.application.config.problems import read_toml, spelled, why
+from blazar.application.config.problems import read_toml, spelled, unquoted, why
 from blazar.application.config.switchboard import NEVER_PEGGED
 from blazar.application.config.table_rules import Broken
 from blazar.application.config.tuning import INSIDE, TUNINGS
@@ -30,24 +31,36 @@ class Origin(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """The configuration and the origin of every key of it."""
+    """The configuration and the origin of every key of it. `folder`: where paths in it count from; "" where that is unknown."""
 
     config: Config
     origins: dict[str, Origin]
     warnings: tuple[str, ...] = ()
+    folder: str = ""
+
+    def settings_for(self, model: str) -> dict[str, Any]:
+        """What holds for one model, flat, every path from the root on."""
+        return located(self.config.settings_for(model), self.folder)
 
     def origins_for(self, model: str) -> dict[str, str]:
         """Who set what holds for one model, by the names of `settings_for`, as people read it; a default has no entry."""
         said = {
             key: teaching.setting_from(*origin)
             for key, origin in self.origins.items()
-            if origin.layer != "default" and key not in DAEMON_KEYS and key not in TUNINGS
+            if origin.layer != "default"
+            and key not in DAEMON_KEYS
+            and key not in TUNINGS
+            and not key.startswith("model_overrides.")
         }
         override = self.config.model_overrides.get(model)
         if override is not None:
             said |= dict.fromkeys(_settings_in(override), teaching.setting_from("override", model))
         sources = cache_type_sources(self.config, model)
-        return said | {side: said[source] for side, source in sources.items() if source in said}
+        return said | {
+            side: said[source] if source == side else teaching.setting_mirrored(source, said[source])
+            for side, source in sources.items()
+            if source in said
+        }
 
 
 def _settings_in(override: Override) -> Iterator[str]:
@@ -71,7 +84,8 @@ def load_config(
     world: rules.World | None = None,
 ) -> Loaded:
     """Read a file's text; raises `BadConfig` with everything that is wrong with it."""
-    world = world or rules.World()
+    folder = folder_of(path)
+    world = _seen_from(folder, world or rules.World())
     raw = read_toml(text, path)
     lines = Lines(text)
     values, sources, problems = hoist(raw, path, lines)
@@ -82,7 +96,10 @@ def load_config(
         problems += _in_file(error, _File(path, lines, sources))
     if problems:
         raise BadConfig([problem.sentence for problem in sorted(problems)])
+    hidden = list[str]()
     for key, origin, value in (*_from_env(env or {}, values), *_from_command_line(overrides or {})):
+        if origin.layer == "environment" and key != "keys" and values.get(key, value) != value:
+            hidden.append(teaching.variable_over_file(origin.where, key))
         values[key] = value
         origins[key] = origin
     try:
@@ -92,7 +109,12 @@ def load_config(
     if broken := [_named(rule, origins) for rule in rules.problems(config, world)]:
         raise BadConfig(broken)
     said = {key: origins.get(key, Origin("default")) for key in Config.model_fields}
-    return Loaded(config, said | _tuning_origins(config, _File(path, lines, sources)), rules.warnings(config))
+    warnings = (*rules.warnings(config, world), *hidden, *unread(env or {}))
+    return Loaded(config, said | _inner_origins(config, _File(path, lines, sources)), warnings, folder)
+
+
+def _seen_from(folder: str, world: rules.World) -> rules.World:
+    return world._replace(exists=lambda path: world.exists(whole(path, folder)))
 
 
 class _File(NamedTuple):
@@ -116,7 +138,14 @@ def _in_file(error: ValidationError, file: _File) -> Iterator[Problem]:
         # An entry that is wrong is not counted: a list of one would be too short as well.
         if detail["type"] != "too_short" or next(inside, None) is None:
             line, key = file.line(place), spelled(place)
-            if detail["type"] == "extra_forbidden" and not _never(place):
+            if detail["type"] == "extra_forbidden" and (header := unquoted(place, detail["input"])):
+                yield Problem(
+                    line, teaching.config_bad_value(file.path, line, key, teaching.config_name_in_parts(header))
+                )
+            elif detail["type"] == "extra_forbidden" and (name := of_every_model(place)):
+                told = teaching.config_unknown_key(file.path, line, key, ()) + teaching.config_for_all(name)
+                yield Problem(line, told)
+            elif detail["type"] == "extra_forbidden" and not _never(place):
                 yield Problem(
                     line, teaching.config_unknown_key(file.path, line, key, nearest(str(place[-1]), known_at(place)))
                 )
@@ -143,9 +172,13 @@ def _named(rule: Broken, origins: Mapping[str, Origin]) -> str:
     return teaching.setting_bad_value(named, spelled(rule.where), rule.why)
 
 
-def _tuning_origins(config: Config, file: _File) -> dict[str, Origin]:
-    """The single keys of tuning tables that the file sets, by the names that settings have."""
+def _inner_origins(config: Config, file: _File) -> dict[str, Origin]:
+    """The single keys of tuning tables that the file sets, by the names that settings have, and those of overrides by their own."""
     return {
+        f"model_overrides.{model}.{key}": Origin("file", f"line {file.line(('model_overrides', model, key))}")
+        for model, override in config.model_overrides.items()
+        for key in override.model_fields_set
+    } | {
         f"{table}.{key}": Origin("file", f"line {file.line((table, key))}")
         for table in TUNINGS
         for key in getattr(config, table).model_fields_set

@@ -2,11 +2,11 @@
 
 from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator, Strict
+from pydantic import Strict
 
-from blazar.application.config.knob import Keys, Knob, Whole, model_reference
+from blazar.application.config.knob import Keys, Knob, ModelReference, Whole
 
-Models = Annotated[tuple[Annotated[str, AfterValidator(model_reference)], ...], Strict(strict=False)]
+Models = Annotated[tuple[ModelReference, ...], Strict(strict=False)]
 
 
 class LifecycleKeys(Keys):

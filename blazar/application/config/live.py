@@ -42,11 +42,15 @@ class LiveConfig:
 
     def settings_for(self, model: str) -> dict[str, Any]:
         """What holds for one model, flat."""
-        return self.loaded.config.settings_for(model)
+        return self.loaded.settings_for(model)
 
     def origins_for(self, model: str) -> Mapping[str, str]:
         """Who set those settings, as people read it; a default has no entry."""
         return self.loaded.origins_for(model)
+
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with the file as it is now; empty where this configuration is the file's."""
+        return self.refused.problems if self.refused is not None else ()
 
     def replace(self, loaded: Loaded, pending: tuple[str, ...] = ()) -> None:
         """From now on this one holds; the file is good."""
@@ -89,4 +93,4 @@ def keeping(running: Loaded, wanted: Loaded) -> Loaded:
     """`wanted`, but for the keys that only a restart can change."""
     kept = {name: getattr(running.config, name) for name in RESTART_KEYS}
     origins = {name: running.origins[name] for name in RESTART_KEYS}
-    return Loaded(wanted.config.model_copy(update=kept), wanted.origins | origins, wanted.warnings)
+    return Loaded(wanted.config.model_copy(update=kept), wanted.origins | origins, wanted.warnings, wanted.folder)

@@ -58,6 +58,32 @@ def comments_in(text: str) -> list[str]:
     return [found.group().rstrip("\r") for found in _PIECE.finditer(text) if found.group()[0] == "#"]
 
 
+class Remark(NamedTuple):
+    """A comment behind something: its offset in the text, and which item of the statement's list it is about (-1: none)."""
+
+    at: int
+    item: int
+    text: str
+
+
+def remarks_in(text: str, statement: Statement) -> Iterator[Remark]:
+    """The comments of a statement that do not stand on lines of their own."""
+    depth, item, awaited, alone = 0, -1, False, True
+    for found in _PIECE.finditer(text, statement.start, statement.end):
+        piece = found.group()
+        if piece[0] == "#":
+            if not alone:
+                yield Remark(found.start(), item if depth else -1, piece.rstrip("\r"))
+        elif piece == "\n":
+            alone = True
+        elif not piece.isspace():
+            alone = False
+            if awaited and depth == 1 and piece != "]":
+                item += 1
+            depth += (piece in _OPEN) - (piece in _CLOSE)
+            awaited = depth == 1 and piece in ("[", ",")
+
+
 def _parts(pieces: list[str]) -> tuple[str, ...]:
     """A dotted key's parts, unquoted."""
     return tuple(

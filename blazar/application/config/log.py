@@ -4,10 +4,10 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator
 
-from blazar.application.config.knob import Keys, Knob
-from blazar.application.config.log_filter import checked_filter
+from blazar.application.config.knob import Keys, Knob, also
+from blazar.application.config.log_filter import checked_filter, pattern_of_filters
 
-Filter = Annotated[str, AfterValidator(checked_filter)]
+Filter = Annotated[str, AfterValidator(checked_filter), also(pattern=pattern_of_filters())]
 
 
 class LogKeys(Keys):

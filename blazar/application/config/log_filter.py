@@ -46,6 +46,18 @@ def checked_filter(text: str) -> str:
     return text
 
 
+def pattern_of_filters() -> str:
+    """What `checked_filter` takes, as editors read it: words in any case, white space around them."""
+    words = "|".join("".join(f"[{letter}{letter.upper()}]" for letter in word) for word in LEVELS)
+    one = rf"(?:[^,=]*[^\s,=._:][^,=]*=)?\s*(?:{words})\s*"
+    return f"^(?:{one})(?:,{one})*$"
+
+
 def understood(text: str) -> str:
-    """The directives of `text` that can be read: RUST_LOG may speak to other programs in words of their own."""
-    return ",".join(part for part in text.split(",") if _directive(part) is not None)
+    """The directives of `text` that are about us and can be read: RUST_LOG may speak to other programs in words of their own."""
+    return ",".join(part for part in text.split(",") if (said := _directive(part)) is not None and _is_ours(said[0]))
+
+
+def _is_ours(logger: str) -> bool:
+    """For every logger, or for one of this program; those of other programs are called otherwise."""
+    return logger == "" or logger.partition(".")[0] == "blazar"

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field, Strict
 
 from blazar.application.config.children import EnvironmentName
-from blazar.application.config.knob import Keys, shaped
+from blazar.application.config.knob import Keys, also, shaped
 
 # Becomes mcp__<server>__<tool>: a double underscore inside, or one at an end, would leave open where the server's name ends.
 # 32 of the 64 characters that clients accept in a function's name leave as many for the tool.
@@ -22,11 +22,16 @@ STDIO_ONLY = ("env", "env_clear", "allowed_env", "cwd", "max_output_bytes")
 class McpServer(Keys):
     """A program that the gateway starts and lets models call, or a URL where one listens."""
 
-    name: Annotated[str, Field(min_length=1), shaped(_NAME, "mcp_name")]
+    name: Annotated[str, Field(min_length=1), shaped(_NAME, "mcp_name"), also(**{"not": {"enum": ["all", "none"]}})]
     """What the server is called in requests and in its tools' names."""
     command: Command | None = None
     """Program and words of a server that talks over its standard input and output. Exactly one of command and url."""
-    url: Annotated[str, Field(min_length=1), shaped(r"https?://[^\s/?#@]+([/?#]\S*)?", "http_url")] | None = None
+    url: (
+        Annotated[
+            str, Field(min_length=1), shaped(r"https?://[^\s\x00-\x1f\x7f/?#@]+([/?#][^\s\x00-\x1f\x7f]*)?", "http_url")
+        ]
+        | None
+    ) = None
     """Address of a server that talks Streamable HTTP."""
     timeout_secs: Annotated[float, Field(gt=0, le=600)] = 30.0
     """Seconds that one tool call may take."""

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from blazar.application.config.knob import LARGEST, Keys, Knob, Positive
+from blazar.application.config.knob import LARGEST, PATH, Keys, Knob, Positive
 
 
 class MediaKeys(Keys):
@@ -16,7 +16,7 @@ class MediaKeys(Keys):
     """Norm of embeddings: -1 none, 1 taxicab, 2 euclidean, above 2 that power; 0: the engine's own (its 0 can be said by extra_args)."""
     late_chunking_max_tokens: Annotated[Positive, Knob(daemon=True)] = 8192
     """Most tokens of a text that is embedded as a whole and cut into pieces afterwards; a longer one is refused."""
-    video_ffmpeg_dir: str = ""
+    video_ffmpeg_dir: Annotated[str, PATH] = ""
     """Folder with ffmpeg and ffprobe, which cut a film into pictures; unset: they are looked for as any program."""
     video_fps: Annotated[float, Field(ge=0)] = 0.0
     """Pictures a second that are taken from a film; 0: as the engine does."""

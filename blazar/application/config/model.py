@@ -9,7 +9,7 @@ from blazar.application.config.children import MemoryKeys, ProcessKeys, SlotKeys
 from blazar.application.config.diffusion import DiffusionKeys
 from blazar.application.config.engines import EngineKeys
 from blazar.application.config.gateway import GatewayKeys
-from blazar.application.config.knob import Keys, knob_of, model_name, table_in
+from blazar.application.config.knob import Keys, also, knob_of, model_name, table_in
 from blazar.application.config.lifecycle import LifecycleKeys
 from blazar.application.config.log import LogKeys
 from blazar.application.config.media import MediaKeys
@@ -27,6 +27,7 @@ from blazar.application.config.tuning import TUNINGS, MistralrsKeys, tuning_sett
 from blazar.application.config.vision import VisionKeys
 from blazar.application.config.whisper import WhisperKeys
 from blazar.application.config.yarn import YarnKeys
+from blazar.domain.names import LONGEST_NAME, NAME
 
 
 class Root(
@@ -88,7 +89,10 @@ else:
 class Config(Root):
     """Everything config.toml may say, flat."""
 
-    model_overrides: dict[Annotated[str, AfterValidator(model_name)], Override] = {}  # noqa: RUF012 - pydantic copies a default
+    model_overrides: Annotated[
+        dict[Annotated[str, AfterValidator(model_name)], Override],
+        also(propertyNames={"pattern": f"^{NAME}$", "maxLength": LONGEST_NAME}),
+    ] = {}  # noqa: RUF012 - pydantic copies a default
     """Replacements for single models, one `[model_overrides.NAME]` table each."""
 
     @property

@@ -1,14 +1,14 @@
 """What an override may say that no key of the root says (D26); the per-model keys join it in `model.py`."""
 
 import math
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, Strict, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from blazar.application.config.knob import LARGEST, ExtraWords, Keys, refused
+from blazar.application.config.knob import LARGEST, PATH, ExtraWords, Keys, Knob, also, refused
 from blazar.application.config.tuning import MistralrsOverride, MlxTuning, SglangTuning
-from blazar.application.config.vision import policy_word
+from blazar.application.config.vision import PolicyWord, policy_word
 from blazar.domain import teaching
 from blazar.domain.names import near
 
@@ -50,7 +50,7 @@ def _sampler(name: str) -> str:
 
 
 def _number(value: Any) -> Any:
-    """ODD: whole numbers stay whole (top_k = 40 is not 40.0), and true is none."""
+    """ODD: whole numbers of samplers stay whole (top_k = 40 is not 40.0), and true is none."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise refused("number")
     if not math.isfinite(value):
@@ -66,8 +66,21 @@ def _adapter(text: str) -> str:
 
 
 Number = Annotated[Any, AfterValidator(_number), WithJsonSchema({"type": "number"})]
-Adapters = Annotated[tuple[Annotated[str, AfterValidator(_adapter)], ...], Strict(strict=False)]
-Projector = Annotated[str, Field(min_length=1), BeforeValidator(policy_word, json_schema_input_type=str | bool)]
+Samplers = Annotated[
+    dict[Annotated[str, AfterValidator(_sampler)], Number], also(propertyNames={"enum": list(SAMPLER_DEFAULTS)})
+]
+Adapters = Annotated[
+    tuple[Annotated[str, AfterValidator(_adapter), also(pattern="^[^,]+$")], ...], Strict(strict=False)
+]
+Projector = Annotated[
+    str,
+    Field(min_length=1),
+    BeforeValidator(policy_word, json_schema_input_type=Annotated[str, Field(min_length=1)] | bool),
+]
+
+
+def _projector_file(text: str) -> bool:
+    return text not in get_args(PolicyWord)
 
 
 class OverrideOnly(Keys):
@@ -83,9 +96,9 @@ class OverrideOnly(Keys):
     """Engine build (a tag) or kind that serves this model, whatever is active."""
     extra_args: ExtraWords = ()
     """Words added to the engine's command line in this order; the engine must know each flag, and its last one wins."""
-    loras: Adapters = ()
+    loras: Annotated[Adapters, PATH] = ()
     """Adapters that are applied, each as `FILE` or `FILE:SCALE`."""
-    mmproj: Projector | None = None
+    mmproj: Annotated[Projector | None, Knob(path=_projector_file)] = None
     """Projector of this model, a file; or when it gets one: lazy, attach or skip, as mmproj_policy says."""
     embeddings: bool | None = None
     """Serve it as an embedding model (mean pooling), or not, whatever its metadata says."""
@@ -95,11 +108,11 @@ class OverrideOnly(Keys):
     """Offer tools in the prompt and read calls from the answer, for models whose template has no tools of its own."""
     spm_infill: bool = False
     """Say what follows a gap before what precedes it, as some code models want."""
-    sampler_defaults: dict[Annotated[str, AfterValidator(_sampler)], Number] = {}  # noqa: RUF012 - pydantic copies a default
+    sampler_defaults: Samplers = {}  # noqa: RUF012 - pydantic copies a default
     """Numbers for samplers, such as `temperature`, that hold where a request says nothing."""
     chat_template: str | None = None
     """Chat template, instead of the one in the model file."""
-    chat_template_file: str | None = None
+    chat_template_file: Annotated[str | None, PATH] = None
     """File with the chat template."""
     sglang: SglangTuning | None = None
     """Knobs of SGLang; what it does not say holds as in `[sglang]`."""

@@ -1,5 +1,6 @@
 """The configuration page of the documentation, made from the declaration."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -35,7 +36,14 @@ allowed_hosts = ["workstation.lan"]
 
 The same key both at the root and in its table is refused, and so is a key in a table that is not its own.
 
-What is marked "no effect yet" is accepted and checked, and nothing in this version reads it; `blazar config validate` names such keys of a file.
+A path that does not begin at the root counts from the folder of `config.toml`; `~` is not read. Words in `extra_args` and the like reach
+engines as they are written, and a path among them counts from the folder `run` below the data folder, where engines run. A file that an engine
+would be told of and that is not there refuses the load, and the refusal names key and path.
+
+What is marked "no effect yet" is accepted and checked, and nothing in this version reads it; `blazar config validate` names such keys of a file, and
+`blazar config list` marks them.
+
+Whenever Blazar writes the file, the file as it was stays beside it, with the time and `.bak` behind its name: the last ten, older ones go.
 
 What changes in the file holds from the next look at it, at most a few seconds later: for new requests at once, for a model's engine as soon as
 it is idle. `host`, `port`, `tls_cert` and `tls_key` are read at the start only; `blazar doctor` names those that wait for a restart.
@@ -240,4 +248,17 @@ def configuration_page() -> str:
     own = (name for name in Override.model_fields if name not in Config.model_fields or name in TUNINGS)
     parts.append(_OVERRIDES + "\n" + _table(Override, own) + "\n")
     parts.append(_variables())
-    return "\n".join(parts)
+    body = "\n".join(parts[1:])
+    return "\n".join([_HEAD, contents(body), body])
+
+
+def contents(body: str) -> str:
+    """A list of links to the chapters of a text, as GitHub names them."""
+    seen: dict[str, int] = {}
+    lines = ["Contents:", ""]
+    for title in re.findall(r"^## (.+)$", body, re.MULTILINE):
+        anchor = re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+        again = seen.get(anchor, 0)
+        seen[anchor] = again + 1
+        lines.append(f"- [{title}](#{anchor}{f'-{again}' if again else ''})")
+    return "\n".join(lines) + "\n"

@@ -8,21 +8,26 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Field, Strict
 from pydantic_core import PydanticCustomError
 
-from blazar.application.config.knob import LARGEST, Keys, Knob, shaped, workers
+from blazar.application.config.knob import LARGEST, PORT, Keys, Knob, also, shaped, workers
 from blazar.domain import teaching
 
 
 def _unique(names: tuple[str, ...]) -> tuple[str, ...]:
     """A device that is named twice has its memory only once."""
-    for index, name in enumerate(names):
-        if name in names[:index]:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
             raise PydanticCustomError("blazar", "{why}", {"why": teaching.config_wants("unique", name)})
+        seen.add(name)
     return names
 
 
+WORKERS = rf"[^,:\s]+:{PORT}(,[^,:\s]+:{PORT})*"
 # Items are joined by commas on the command line, so that none may hold one.
 Devices = Annotated[
-    tuple[Annotated[str, Field(min_length=1), shaped(r"[^,\s]+", "device")], ...], AfterValidator(_unique)
+    tuple[Annotated[str, Field(min_length=1), shaped(r"[^,\s]+", "device")], ...],
+    AfterValidator(_unique),
+    also(uniqueItems=True),
 ]
 Tensors = tuple[Annotated[str, Field(min_length=1), shaped(r"[^,=]+=[^,=]+", "tensor")], ...]
 
@@ -52,7 +57,10 @@ class PlacementKeys(Keys):
     tensor_preset: Literal["", "moe-cpu-offload"] = ""
     """A ready-made choice of buffers: moe-cpu-offload keeps all experts in main memory."""
     rpc_servers: Annotated[
-        str, AfterValidator(workers), shaped(r"[^,:\s]+:\d{1,5}(,[^,:\s]+:\d{1,5})*", "workers"), Knob(per_model=True)
+        str,
+        AfterValidator(workers),
+        shaped(r"[^,:\s]+:\d{1,5}(,[^,:\s]+:\d{1,5})*", "workers", WORKERS),
+        Knob(per_model=True),
     ] = ""
     """RPC workers of llama.cpp whose devices are used too, each `host:port`. They ask nobody who he is: trusted networks only."""
     op_offload: bool | None = None

@@ -48,5 +48,12 @@ def is_secret(place: Place) -> bool:
     return False
 
 
+def names_variables(place: Place) -> bool:
+    """Whether the names of the entries at `place` are those of variables, whose values are secrets."""
+    table = table_at(place[:-1]) if place else None
+    field = table.model_fields.get(str(place[-1])) if table is not None else None
+    return field is not None and not field.repr and isinstance(field.default, dict)
+
+
 def _holds_one(table: type[Keys] | None) -> bool:
     return table is not None and any(not field.repr for field in table.model_fields.values())

@@ -3,11 +3,13 @@
 import json
 import re
 import tomllib
-from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from blazar.application.config.dotted import too_deep
-from blazar.application.config.places import is_secret
+from blazar.application.config.dotted import LEVELS, said_name, too_deep, too_long
+from blazar.application.config.hoist import nearest
+from blazar.application.config.knob import LONGEST_SAID
+from blazar.application.config.model import Override
+from blazar.application.config.places import Place, is_secret, known_at, names_variables, table_at
 from blazar.domain import teaching
 from blazar.domain.errors import BadConfig
 
@@ -22,6 +24,7 @@ _WANTS: dict[str, tuple[str, str]] = {
     "finite_number": ("finite", ""),
     "bool_type": ("bool", ""),
     "string_type": ("text", ""),
+    "string_unicode": ("unicode", ""),  # bytes of a variable that are no UTF-8
     "tuple_type": ("list", ""),
     "dict_type": ("table", ""),
     "model_type": ("table", ""),
@@ -38,15 +41,26 @@ _WANTS: dict[str, tuple[str, str]] = {
 }
 
 
-_SHOWN = 100  # characters of a wrong value: it may be a whole file between the wrong quotes
-_AT = re.compile(r"(.*) \((at line (\d+), column \d+|at end of document)\)", re.DOTALL)
+_AT = re.compile(r"(.*) \((?:at line (\d+), column (\d+)|at end of document)\)", re.DOTALL)
+# As in locate.py, and a string that nothing ends: its mark alone.
+_MARK = re.compile(
+    r'"""(?:\\.|[^\\])*?"""|\'\'\'.*?\'\'\'|"""|\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*|[\[{}\]]', re.DOTALL
+)
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_OVERRIDES = "model_overrides"
+_HEADER = re.compile(rf"\s*\[\s*{_OVERRIDES}\s*\.\s*([^\"'\[\]]+?)\s*\]\s*(?:#.*)?")
 _NAMES = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
 _KEY = re.compile(r"""[ \t]*((?:[\w.-]|"[^"\n]*"|'[^'\n]*')+|\[.*\])[ \t]*(?:$|[=#])""")
-_LONG = re.compile(r"\d{1000}")  # fewer than Python refuses to read
+_DEEP_KEY = re.compile(
+    rf"""^[ \t]*\[{{0,2}}[ \t]*(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){{{LEVELS}}}""", re.ASCII | re.MULTILINE
+)
+_LONG = re.compile(r"\d{300}|0[xob][0-9A-Fa-f]{250}")
 
 
 def read_toml(text: str, path: str) -> dict[str, Any]:
     """The tables of a text; raises `BadConfig` for what is no TOML, or more than can be handled."""
+    if _DEEP_KEY.search(text):  # the parser would remember each of its beginnings: gigabytes
+        raise BadConfig([teaching.config_unreadable(path, teaching.config_nested_too_deeply())])
     try:
         raw = tomllib.loads(text)
     except ValueError as error:
@@ -55,22 +69,47 @@ def read_toml(text: str, path: str) -> dict[str, Any]:
         raise BadConfig([teaching.config_unreadable(path, teaching.config_nested_too_deeply())]) from error
     if too_deep(raw):
         raise BadConfig([teaching.config_unreadable(path, teaching.config_nested_too_deeply())])
+    if too_long(raw):
+        raise BadConfig([teaching.config_unreadable(path, _number_too_long(text))])
     return raw
+
+
+def _number_too_long(text: str) -> str:
+    found = _LONG.search(text.replace("_", ""))
+    line = text.count("\n", 0, found.start()) + 1 if found else 1
+    return teaching.config_not_toml(teaching.config_number_too_long(line))
 
 
 def toml_problem(error: ValueError, text: str) -> str:
     """Where a text is no TOML and why: which key or table is meant is told where the parser tells it in the words of Python."""
     if not isinstance(error, tomllib.TOMLDecodeError):
-        found = _LONG.search(text.replace("_", ""))
-        return teaching.config_not_toml(
-            teaching.config_number_too_long(text.count("\n", 0, found.start()) + 1 if found else 1)
-        )
+        return _number_too_long(text)
     said = _AT.fullmatch(str(error))
     if said is None:
         return teaching.config_not_toml(str(error))
-    what, at, line = said.groups()
+    what, line, column = said.groups()
     lines = text.rstrip().split("\n")
-    return teaching.config_not_toml(f"{_ours(what, lines[int(line or len(lines)) - 1 :][:1])} ({at})")
+    if line is not None:
+        at = teaching.config_at(int(line), int(column))
+        return teaching.config_not_toml(f"{_ours(what, lines[int(line) - 1 :][:1])} ({at})")
+    mark, begun = _open_mark(text)
+    told = teaching.config_not_closed(mark) if mark else _ours(what, lines[-1:])
+    return teaching.config_not_toml(f"{told} ({teaching.config_at_end(begun or len(lines), len(lines))})")
+
+
+def _open_mark(text: str) -> tuple[str, int]:
+    """What is begun and not ended before a text is at its end, and the line where it begins; ("", 0) where nothing is."""
+    opened: list[tuple[str, int]] = []
+    for found in _MARK.finditer(text):
+        mark = found.group()
+        if mark in ('"""', "'''"):
+            return mark, text.count("\n", 0, found.start()) + 1
+        if mark in ("[", "{"):
+            opened.append((mark, found.start()))
+        elif mark in ("]", "}") and opened:
+            opened.pop()
+    # Of several, the outermost: there the statement begins.
+    return (opened[0][0], text.count("\n", 0, opened[0][1]) + 1) if opened else ("", 0)
 
 
 def _ours(what: str, line: list[str]) -> str:
@@ -81,6 +120,8 @@ def _ours(what: str, line: list[str]) -> str:
         return teaching.config_closed(name)
     if what.startswith("Duplicate inline "):
         return teaching.config_twice(f"'{name}'")
+    if line and what.startswith("Expected ']'") and (unquoted := _HEADER.fullmatch(line[0])):
+        return f"{what}; {teaching.config_name_unquoted(_header_of(unquoted[1]))}"
     key = _KEY.match(line[0].rstrip()) if what == "Cannot overwrite a value" and line else None
     return teaching.config_twice(key[1] if key[1].startswith("[") else f"'{key[1]}'") if key else what
 
@@ -99,12 +140,58 @@ def why(error: "ErrorDetails") -> str:
         limit = limit.replace("''", "empty text")
     sentence = teaching.config_wants(what, f"{limit:g}" if isinstance(limit, float) else limit)
     found = error["input"]
+    if header := _meant_header(what, error["loc"], found):
+        return teaching.config_wants(*header)
     if what == "missing" or is_secret(error["loc"]) or not isinstance(found, bool | int | float | str):
         return sentence
     shown = json.dumps(found, ensure_ascii=False)
-    return sentence + teaching.config_found(shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…")
+    return sentence + teaching.config_found(shown if len(shown) <= LONGEST_SAID else f"{shown[:LONGEST_SAID]}…")
 
 
-def spelled(location: Collection[str | int]) -> str:
-    """A location as a person would write it; list positions are told by the line number."""
-    return ".".join(part for part in location if isinstance(part, str) and part != "[key]")
+def _meant_header(what: str, place: Place, found: Any) -> tuple[str, str] | None:
+    """Which header a table was to have: TOML has one bracket for a table and two for one of several."""
+    name = ".".join(said_name(part) for part in place if isinstance(part, str))
+    if what == "list" and table_at(place) is not None:
+        return "headers", name
+    if what == "table" and name and isinstance(found, list) and found and all(isinstance(row, dict) for row in found):
+        return "header", name
+    return None
+
+
+def _header_of(name: str) -> str:
+    """Of a model's override; a table of it may be named behind the name."""
+    model, _, table = name.rpartition(".")
+    if table_at((_OVERRIDES, "", table)) is None:
+        model, table = name, ""
+    return f"[{_OVERRIDES}.{json.dumps(model, ensure_ascii=False)}{f'.{table}' if table else ''}]"
+
+
+def unquoted(place: Place, value: Any) -> str:
+    """The header that was meant where the dots of a model's name have made tables of it; "" where it does not look like that."""
+    if place[0] != _OVERRIDES or len(place) < 3 or not isinstance(value, dict):
+        return ""
+    name, inner = ".".join(map(str, place[1:])), value
+    while (
+        inner
+        and not inner.keys() & Override.model_fields.keys()
+        and isinstance(first := next(iter(inner.values())), dict)
+    ):
+        name, inner = f"{name}.{next(iter(inner))}", first
+    likely = inner.keys() & Override.model_fields.keys() or not nearest(str(place[-1]), known_at(place))
+    return _header_of(name) if likely else ""
+
+
+def spelled(location: Place) -> str:
+    """A location as a person would write it; list positions are told by the line number.
+
+    What stands in the place of a variable's name and is none may hold its value: `A=secret`.
+    """
+    parts = [(at, part) for at, part in enumerate(location) if isinstance(part, str) and part != "[key]"]
+    return ".".join(_veiled(part) if names_variables(location[:at]) else part for at, part in parts)
+
+
+def _veiled(name: str) -> str:
+    if _VARIABLE.fullmatch(name):
+        return name
+    head, mark, _ = name.partition("=")
+    return f"{head}=…" if mark and _VARIABLE.fullmatch(head) else "…"

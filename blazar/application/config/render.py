@@ -1,13 +1,12 @@
 """The declaration as text: a defaults file, listings, single values. Repeats no fact that the declaration holds."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from blazar.application.config.dotted import find_path, value_at
+from blazar.application.config.dotted import find_path, said_name, value_at
 from blazar.application.config.hoist import nearest
 from blazar.application.config.knob import Keys, table_in
 from blazar.application.config.layers import Loaded, Origin
@@ -17,7 +16,6 @@ from blazar.domain import teaching
 from blazar.domain.errors import Malformed
 
 REDACTED = "********"
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class Row(NamedTuple):
@@ -29,16 +27,12 @@ class Row(NamedTuple):
     origin: Origin
 
 
-def _key(name: str) -> str:
-    return name if _BARE.fullmatch(name) else json.dumps(name, ensure_ascii=False)
-
-
 def toml_value(value: Any) -> str:
     """A value as TOML, inline; "" for what is unset."""
     if isinstance(value, BaseModel):
         value = value.model_dump()
     if isinstance(value, Mapping):
-        inner = ", ".join(f"{_key(key)} = {toml_value(item)}" for key, item in value.items() if item is not None)
+        inner = ", ".join(f"{said_name(key)} = {toml_value(item)}" for key, item in value.items() if item is not None)
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(value, tuple | list):
         return f"[{', '.join(toml_value(item) for item in value)}]"
@@ -111,9 +105,10 @@ def _rows(key: str, shown: Any, loaded: Loaded) -> Iterator[Row]:
             layer = origin.layer if name in value.model_fields_set else "default"
             inner[name] = item, loaded.origins.get(f"{key}.{name}", Origin(layer))
     elif key == "model_overrides":
-        # The line of the table says nothing about a key that may stand a page below.
         inner = {
-            f"{model}.{name}": (item, Origin(origin.layer)) for model in shown for name, item in shown[model].items()
+            f"{model}.{name}": (item, loaded.origins.get(f"{key}.{model}.{name}", Origin(origin.layer)))
+            for model in shown
+            for name, item in shown[model].items()
         }
     if not inner:
         yield Row(key, shown, toml_value(shown), origin)

@@ -2,12 +2,15 @@
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
+from blazar.application.config.files import named_in
 from blazar.application.config.model import Config
 from blazar.application.config.table_rules import Broken, table_problems, table_warnings
+from blazar.application.config.vision import PolicyWord
 from blazar.application.config.waiting import set_in_vain
 from blazar.domain import teaching
+from blazar.domain.names import near
 
 
 class World(NamedTuple):
@@ -67,6 +70,11 @@ SDCPP_RESERVED = frozenset(
 )
 
 
+# What no engine of any kind takes from a person: each reserves these, or does not know them. What more its kind and its build
+# reserve is told by `config validate`, and when a command line is compiled.
+EXTRA_RESERVED = frozenset({"--host", "--port", "--model", "-m", "--api-key"})
+
+
 def problems(config: Config, world: World) -> Iterator[Broken]:
     """Every rule that does not hold."""
     for key, others in NEEDS.items():
@@ -86,18 +94,29 @@ def problems(config: Config, world: World) -> Iterator[Broken]:
             where = ("model_overrides", model, "chat_template_file")
             yield Broken(where, teaching.config_wants("exclusive", "chat_template"))
     yield from _extra_words(config)
+    yield from _override_words(config)
     yield from _files(config, world)
     yield from table_problems(config)
 
 
-def warnings(config: Config) -> tuple[str, ...]:
+def warnings(config: Config, world: World) -> tuple[str, ...]:
     """What is accepted and should be known all the same."""
     found = list(table_warnings(config))
     if vain := tuple(set_in_vain(config)):
         found.append(teaching.keys_without_effect(vain))
     if config.deterministic and config.slots > 1:
         found.append(teaching.slots_without_effect(config.slots))
+    found += _gone(config, world)
     return tuple(found)
+
+
+def _gone(config: Config, world: World) -> Iterator[str]:
+    """Files that one model names: a refusal here would take all the others along, and its load refuses it anyway."""
+    for model, override in config.model_overrides.items():
+        for key, path in named_in(override):
+            if not world.exists(path):
+                words = get_args(PolicyWord) if key == "mmproj" and "." not in path and "/" not in path else ()
+                yield teaching.override_file_gone(model, key, path, near(path, words))
 
 
 def _said(config: Config, key: str) -> bool:
@@ -118,6 +137,13 @@ def _extra_words(config: Config) -> Iterator[Broken]:
             yield Broken(("whisper_extra_args",), teaching.extra_args_twice(flag, owner[flag]))
 
 
+def _override_words(config: Config) -> Iterator[Broken]:
+    for model, override in config.model_overrides.items():
+        for flag in _flags(override.extra_args):
+            if flag.replace("_", "-") in EXTRA_RESERVED:
+                yield Broken(("model_overrides", model, "extra_args"), teaching.extra_args_reserved(flag))
+
+
 def _flags(words: Sequence[str]) -> Iterator[str]:
     """What may be a flag among words; `--flag=value` is one as well."""
     for word in words:
@@ -129,6 +155,3 @@ def _files(config: Config, world: World) -> Iterator[Broken]:
     for key in FILES:
         if (path := getattr(config, key)) and not world.exists(path):
             yield Broken((key,), teaching.config_wants("file", path))
-    for model, override in config.model_overrides.items():
-        if (path := override.chat_template_file) and not world.exists(path):
-            yield Broken(("model_overrides", model, "chat_template_file"), teaching.config_wants("file", path))

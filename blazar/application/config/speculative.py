@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, Strict
 
 from blazar.application.config.children import CacheType, Processors, Threads
-from blazar.application.config.knob import Keys, Knob, Whole, shaped
+from blazar.application.config.knob import PATH, Keys, Knob, Whole, shaped
 from blazar.application.config.placement import Layers, Tensors
 
 Spec = Literal[
@@ -106,7 +106,7 @@ class LookupKeys(Keys):
     """Probability near which the adaptive sampler chooses tokens."""
     adaptive_decay: Annotated[float, Field(ge=0, le=0.99)] = 0.0
     """How slowly the adaptive sampler follows what it sees: lower reacts faster, higher is steadier."""
-    lookup_cache_static: str | None = None
+    lookup_cache_static: Annotated[str | None, PATH] = None
     """File of sequences to guess from, which is only read; it must exist."""
-    lookup_cache_dynamic: str | None = None
+    lookup_cache_dynamic: Annotated[str | None, PATH] = None
     """File of sequences to guess from, instead of the one of spec_cache; an engine that refreshes it would write there, and it must exist."""

@@ -11,9 +11,9 @@ class EngineRouting(Keys):
     """How the engine of a model is chosen."""
 
     mode: Literal["auto", "manual"] = "auto"
-    """auto: by the model's format; manual: the active engine serves everything."""
+    """auto: by the model's format; manual: of the active engines the one that was chosen last serves everything."""
     policy: Literal["quality", "latency", "throughput"] = "quality"
-    """What counts where several engines could serve a model."""
+    """Who comes first for plain safetensors: quality and throughput begin with SGLang, latency with mistral.rs."""
 
 
 class SemanticCache(Keys):

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from blazar.application.config.failover import FailoverChain
     from blazar.application.config.model import Config
 
+SHORT_SECRET = 8
+"""Characters below which a secret is found by trying: shorter ones are mostly a slip of a list of them."""
+
 Where = tuple[str | int, ...]
 
 
@@ -44,6 +47,14 @@ def table_warnings(config: "Config") -> Iterator[str]:
     for remote in config.remotes:
         if warning := judge(remote.name, remote.url, remote.allow_insecure_http).warning:
             yield warning
+    for key in config.keys:
+        if len(key.key) < SHORT_SECRET:
+            yield teaching.secret_short(key.name)
+
+
+def of_a_remote(config: "Config", model: str) -> bool:
+    """Whether a name means a model of another server, as REMOTE:MODEL."""
+    return model.partition(":")[0] in {remote.name for remote in config.remotes} and ":" in model
 
 
 def _twice(table: str, key: str, values: Iterable[str]) -> Iterator[Broken]:

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from blazar.application.config.knob import Keys, refused, shaped
+from blazar.application.config.knob import PATH, Keys, also, refused, shaped
 
 
 def _object_text(text: str) -> str:
@@ -32,8 +32,10 @@ class ToolKeys(Keys):
         Annotated[str, shaped(r"(docker|podman|docker-container|podman-container|ssh):\S+", "runtime")] | None
     ) = None
     """Where these tools run, such as `docker:IMAGE`, `podman:IMAGE` or `ssh:TARGET`; unset: on this machine."""
-    mcp_servers_config: str | None = None
+    mcp_servers_config: Annotated[str | None, PATH] = None
     """JSON file with MCP servers that the engine asks; excludes mcp_servers_json."""
     # Its variables carry tokens.
-    mcp_servers_json: Annotated[Annotated[str, AfterValidator(_object_text)] | None, Field(repr=False)] = None
+    mcp_servers_json: Annotated[
+        Annotated[str, AfterValidator(_object_text), also(pattern=r"^\s*\{[\s\S]*\}\s*$")] | None, Field(repr=False)
+    ] = None
     """The same as JSON text; excludes mcp_servers_config."""

@@ -8,10 +8,11 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
-from blazar.application.config.knob import Keys, Positive, Whole, json_object, shaped
+from blazar.application.config.knob import PATH, JsonTable, Keys, Knob, Positive, Whole, shaped
 
 Backend = Annotated[str, shaped(r"[A-Za-z0-9_.-]+", "word")]
 Count = Positive
+Bits = Annotated[int, Field(ge=2, le=8)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 _ISQ = r"(?i:[2-8]|q[45]_[01]|q8_[01]|q[234568]k|hqq[1-8]|fp8|f8e4m3|f8q8|afq[23468]|mxfp4)"  # the engine's own names of formats
@@ -20,6 +21,11 @@ _ISQ = r"(?i:[2-8]|q[45]_[01]|q8_[01]|q[234568]k|hqq[1-8]|fp8|f8e4m3|f8q8|afq[23
 def _text(value: Any) -> Any:
     """A number of bits is a format's name like any other."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _template_file(text: str) -> bool:
+    """By its name: mistral.rs takes these two and no text."""
+    return text.endswith((".jinja", ".json"))
 
 
 class SglangTuning(Keys):
@@ -89,13 +95,13 @@ class MistralrsTuning(Keys):
 
     pa_memory_mb: Count | None = None
     """MiB of GPU memory for the paged cache, for GPUs that others use too."""
-    chat_template: str = ""
+    chat_template: Annotated[str, Knob(path=_template_file)] = ""
     """Chat template, instead of the one in the model."""
-    isq: Annotated[str, BeforeValidator(_text), shaped(_ISQ, "isq")] = ""
+    isq: Annotated[str, BeforeValidator(_text, json_schema_input_type=str | Bits), shaped(_ISQ, "isq")] = ""
     """Quantise while loading: a format such as `q4k` or `q8_0`, or 2 to 8 bits. Admission goes on counting the file's size."""
-    imatrix: str = ""
+    imatrix: Annotated[str, PATH] = ""
     """File with an importance matrix, which sharpens isq."""
-    calibration_file: str = ""
+    calibration_file: Annotated[str, PATH] = ""
     """File with texts to compute an importance matrix from, instead of imatrix."""
     isq_organization: Literal["", "default", "moqe"] = ""
     """Which layers isq quantises: all, or experts only."""
@@ -130,13 +136,13 @@ class MlxTuning(Keys):
     """Prompts that are computed side by side."""
     chat_template: str = ""
     """Chat template, instead of the one in the model."""
-    chat_template_args: Annotated[dict[str, Any], BeforeValidator(json_object)] | None = None
+    chat_template_args: JsonTable | None = None
     """Variables for the chat template, as a table or as JSON text."""
     use_default_chat_template: bool = False
     """Use the tokenizer's own default template where the model has none."""
     trust_remote_code: bool = False
     """Run Python code that lies beside the model. Only for models whose author you trust."""
-    adapter_path: str = ""
+    adapter_path: Annotated[str, PATH] = ""
     """Folder with a LoRA adapter."""
 
 

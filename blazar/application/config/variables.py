@@ -29,13 +29,16 @@ VARIABLES = (
     Variable("BLAZAR_REGISTRY_TOKEN", "Access token for private models of that registry."),
     Variable(
         "BLAZAR_GH_BASE",
-        "Base address of the host that releases of engines are looked up at, instead of the usual one.",
+        "Base address of the host that releases of engines are looked up at, instead of GitHub's: its API answers under "
+        "`/repos/OWNER/NAME/releases`, its files lie under `/OWNER/NAME/releases/download/TAG/NAME`.",
     ),
     Variable(
-        "BLAZAR_REPO", "Repository, as `OWNER/NAME`, that releases are downloaded from, instead of the usual one."
+        "BLAZAR_REPO",
+        "Repository, as `OWNER/NAME`, that releases of llama.cpp are downloaded from, instead of the usual one.",
     ),
     Variable(
-        "BLAZAR_INSTALL_BASE_URL", "Base address that engine builds are downloaded from, instead of the release's own."
+        "BLAZAR_INSTALL_BASE_URL",
+        "Base address that engine builds are downloaded from, as `TAG/NAME` under it, instead of the release's own.",
     ),
     Variable(
         "BLAZAR_ENGINE_PATH",
@@ -46,6 +49,7 @@ VARIABLES = (
     ),
     Variable(
         "BLAZAR_ENGINE_GATE",
-        "How strict the comparison is that a newer engine build must pass before it becomes the active one.",
+        "The comparison that a newer engine build must pass before `engine update` makes it the active one: `on` (also when "
+        "unset: it may decode a tenth more slowly, and no more), `off`, or the percentage of speed that it may lose (`15`).",
     ),
 )

@@ -8,7 +8,7 @@ from blazar.application.config.knob import Keys, Knob, Whole, shaped
 
 
 def policy_word(value: Any) -> Any:
-    """ODD: true and false are the spelling of older files; what is neither stays as it is."""
+    """ODD: true and false are words, the spelling of older files; what is neither stays as it is."""
     return {True: "attach", False: "skip"}[value] if isinstance(value, bool) else value
 
 

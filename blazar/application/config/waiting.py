@@ -9,18 +9,10 @@ from blazar.application.config.model import Config
 
 WAITING: dict[str, str] = {
     "adaptive_slots": "adaptive slots of the supervisor",
-    "capability_registry_url": "download and update of engines",
     "decode_policy": "tools for models without any",
-    "download_connections": "download and update of engines",
-    "download_speed_limit_mb": "download and update of engines",
-    "engine_asset": "download and update of engines",
-    "engine_check_secs": "download and update of engines",
-    "engine_routing": "engine routing by policy",
     "failover": "failover chains",
-    "fork_retire_days": "download and update of engines",
     "idle_ram_warm": "predictive loading",
     "image_fetch": "fetching of pictures",
-    "keep_tags": "download and update of engines",
     "keys.daily_tokens": "quotas of keys",
     "keys.max_concurrent": "quotas of keys",
     "keys.rpm": "quotas of keys",
@@ -43,7 +35,6 @@ WAITING: dict[str, str] = {
     "router": "router children",
     "router_max_models": "router children",
     "sampler_defaults": "sampler defaults of requests",
-    "sdcpp_child_header_timeout_secs": "the diffusion lane",
     "semantic_cache": "semantic cache",
     "sentinel": "observing answers",
     "sentinel_enforce": "observing answers",
@@ -55,7 +46,6 @@ WAITING: dict[str, str] = {
     "tls_cert": "TLS of the gateway",
     "tls_key": "TLS of the gateway",
     "ubatch_auto": "adaptive micro-batches of the supervisor",
-    "update_channel": "download and update of engines",
     "warm_peg": "warm pegs",
     "whisper_beam_size": "the whisper lane",
     "whisper_best_of": "the whisper lane",
@@ -73,6 +63,23 @@ WAITING: dict[str, str] = {
     "whisper_word_thold": "the whisper lane",
 }
 """A key (of a `[[keys]]` entry as `keys.KEY`), and the feature that will read it."""
+
+
+def said_anyway(config: Config) -> tuple[str, ...]:
+    """The root keys of the list that somebody wrote down with the value that they have by default: nothing follows from that either."""
+    return tuple(
+        name
+        for name in Config.model_fields
+        if name in WAITING
+        and name in config.model_fields_set
+        and getattr(config, name) == Config.model_fields[name].default
+    )
+
+
+def waits(key: str) -> bool:
+    """Whether nothing reads a key, as listings write it: dotted, a key of a table or of an override."""
+    head, _, rest = key.partition(".")
+    return head in WAITING or (head == "model_overrides" and rest.rpartition(".")[2] in WAITING)
 
 
 def set_in_vain(config: Config) -> Iterator[str]:
