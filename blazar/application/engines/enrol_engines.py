@@ -1,6 +1,6 @@
 """Keep the rows of engines that are not installed by us true: the wheel of the `embedded` extra, and the user's own binary."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from blazar.application.ports.clock import Clock
 from blazar.application.ports.engines import EngineCatalog, EngineFinder, EngineTrial, FoundEngine
@@ -69,6 +69,8 @@ class EnrolEngines:
         told = (row.server_path, row.version, row.command)
         if before is not None and told == (before.server_path, before.version, before.command):
             return
+        if before is not None:  # another version of the same engine: that it was chosen holds
+            row = replace(row, used_at=before.used_at)
         self.engines.add_engine(row)
         if before is not None and before.active:
             self.engines.set_active(row.kind, row.tag)

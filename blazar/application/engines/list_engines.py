@@ -30,4 +30,11 @@ def engine_row(engine: Engine) -> dict[str, Any]:
         "active": engine.active,
         "server_path": engine.server_path,
         "installed_at": engine.installed_at,
+        "release": engine.release,
+        "source": engine.source,
+        "digest": engine.digest,
+        "pinned": engine.pinned,
+        "architectures": list(engine.architectures),
+        "used_at": engine.used_at,
+        "superseded_at": engine.superseded_at,
     }

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from blazar.application.models.enrol import enrol
 from blazar.application.models.find import get_model
+from blazar.application.models.import_model import folder_of, moved
 from blazar.application.ports.catalog import ModelCatalog
 from blazar.application.ports.clock import Clock
 from blazar.application.ports.weights import WeightFiles
@@ -26,9 +27,24 @@ class CopyModel:
         model = get_model(self.catalog, source, self.weights)
         if self.catalog.find_model(target) is not None:
             raise Conflict(teaching.copy_target_taken(target))
-        files, owned = self.weights.link(target, model.files) if model.owned else (model.files, False)
-        alias = replace(model, name=target, files=files, owned=owned, imported_at=self.clock.wall())
+        files, owned, names = model.files, False, _names(model)
+        if model.owned:
+            files, owned = self.weights.link(target, model.files, names)
+        alias = replace(
+            model,
+            name=target,
+            files=files,
+            owned=owned,
+            imported_at=self.clock.wall(),
+            folder=folder_of(files, names) if owned else model.folder,
+            components=moved(model.components, model.files, files),
+        )
         try:
             return enrol(self.catalog, self.weights, alias)
         except Conflict as lost:  # to a process that took the name in between
             raise Conflict(teaching.copy_target_taken(target)) from lost
+
+
+def _names(model: Model) -> tuple[str, ...]:
+    """What its files are called below its folder."""
+    return tuple(file.removeprefix(model.folder).lstrip("/\\") for file in model.files) if model.folder else ()

@@ -1,5 +1,6 @@
-"""Taking a file on this machine into the catalog, without copying a byte."""
+"""Taking a model on this machine into the catalog, without copying a byte: a file, a folder, a set of files."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import NamedTuple
@@ -9,7 +10,8 @@ from blazar.application.ports.catalog import ModelCatalog
 from blazar.application.ports.clock import Clock
 from blazar.application.ports.weights import FileFacts, WeightFiles
 from blazar.domain import teaching
-from blazar.domain.errors import Conflict
+from blazar.domain.diffusion_sets import ROLES, role_of
+from blazar.domain.errors import Conflict, Malformed
 from blazar.domain.names import check_name, name_from_file
 from blazar.domain.records import Model
 
@@ -32,11 +34,12 @@ class ImportModel:
     weights: WeightFiles
     clock: Clock
 
-    def __call__(self, path: str, name: str | None = None) -> Imported:
+    def __call__(self, path: str, name: str | None = None, parts: Sequence[tuple[str, str]] = ()) -> Imported:
+        """`parts` are the other files of a diffusion set: role, as sd-server's flags have it, and path."""
         if name is not None:
             check_name(name)  # before a header is read: a wrong name is told at once
-        facts = self.weights.inspect(path)
-        name = name if name is not None else check_name(name_from_file(_stem(facts.files[0])))
+        facts = self.weights.inspect(path, _checked(parts))
+        name = name if name is not None else check_name(name_from_file(facts.stem or _stem(facts.files[0])))
         present = self.catalog.find_model(name)
         if present is not None:
             if present.digest != facts.digest:
@@ -45,16 +48,16 @@ class ImportModel:
                 if not self.weights.same(present.files, facts.files):
                     raise Conflict(teaching.name_taken(name))
                 return Imported(present, already=True)
-            self._forget(present)
-        files, owned = self.weights.link(name, facts.files)
+            self._forget(present, facts.files)
+        files, owned = self.weights.link(name, facts.files, facts.names)
         model = self._model(name, facts, files, owned=owned)
         row = enrol(self.catalog, self.weights, model)
         return Imported(row, already=row is not model)
 
-    def _forget(self, broken: Model) -> None:
-        """A row whose files went away is replaced by the same model found elsewhere."""
+    def _forget(self, broken: Model, found: tuple[str, ...]) -> None:
+        """A row whose files went away is replaced by the same model found elsewhere, or by what is left of it."""
         if broken.owned:
-            self.weights.unlink(broken.files)
+            self.weights.unlink(tuple(file for file in broken.files if file not in found), broken.folder)
         self.catalog.remove_model(broken.name)
 
     def _model(self, name: str, facts: FileFacts, files: tuple[str, ...], *, owned: bool) -> Model:
@@ -73,7 +76,33 @@ class ImportModel:
             owned=owned,
             digest=facts.digest,
             imported_at=self.clock.wall(),
+            folder=folder_of(files, facts.names) if owned else facts.folder,
+            components=moved(facts.components, facts.files, files),
         )
+
+
+def folder_of(files: Sequence[str], names: Sequence[str]) -> str:
+    """The folder that files share below which they have these names; "" without names."""
+    return files[0].removesuffix(names[0]).rstrip("/\\") if names else ""
+
+
+def moved(parts: Sequence[tuple[str, str]], old: Sequence[str], new: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Parts by role, where their files now lie."""
+    at = dict(zip(old, new, strict=True))
+    return tuple((role, at[file]) for role, file in parts)
+
+
+def _checked(parts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Raises `Malformed` for a role that there is not, or that is there twice."""
+    found: dict[str, str] = {}
+    for word, path in parts:
+        role = role_of(word)
+        if not role:
+            raise Malformed(teaching.part_role_unknown(word, ROLES), "with")
+        if role in found:
+            raise Malformed(teaching.part_twice(role), "with")
+        found[role] = path
+    return list(found.items())
 
 
 def _stem(file: str) -> str:

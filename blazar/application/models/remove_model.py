@@ -32,7 +32,7 @@ class RemoveModel:
 
     def _delete(self, model: Model) -> None:
         if model.owned:
-            self.weights.unlink(self._ours_alone(model))
+            self.weights.unlink(self._ours_alone(model), model.folder)
         self.catalog.remove_model(model.name)
 
     def _ours_alone(self, model: Model) -> tuple[str, ...]:

@@ -49,6 +49,7 @@ class Installation(NamedTuple):
 
     `config_found` is whether there is a file; `engine_trouble` says why the engine of BLAZAR_ENGINE_PATH cannot be used. Of a
     daemon: `refused_since` when the file that it cannot use came (`problems`), `restart_needed` keys that only a restart changes.
+    `warnings`: what of the configuration is accepted and should be known.
     """
 
     version: str
@@ -61,6 +62,15 @@ class Installation(NamedTuple):
     engine_trouble: str = ""
     refused_since: str = ""
     restart_needed: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def _no_registry() -> Iterator[Row]:
+    yield Row("capability registry", OK, teaching.doctor_registry_off())
+
+
+def _not_looked_up() -> Iterator[Row]:
+    yield Row("engine updates", OK, teaching.doctor_updates_unchecked())
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +85,8 @@ class Diagnose:
     disk: DiskSpace
     supervising: Supervising | None = None
     lister: DeviceLister | None = None
+    updates: Callable[[], Iterable[Row]] = _not_looked_up
+    forks: Callable[[], Iterable[Row]] = _no_registry
 
     async def __call__(self) -> dict[str, Any]:
         """`{"sections": [{"name", "rows": [{"check", "status", "detail", "remedy"}]}]}`."""
@@ -87,7 +99,7 @@ class Diagnose:
             "GPU": lambda: chain(_gpu_rows(machine), seen),
             "ENGINES": self._engines,
             "MODELS": self._models,
-            "CHANNELS": _channels,
+            "CHANNELS": self._channels,
             "RUNTIME": self._runtime,
         }
         return {
@@ -106,13 +118,17 @@ class Diagnose:
         yield from _probe_rows(machine, OF_THE_SYSTEM)
         yield disk
         about = self.installation
-        if about.refused_since:
-            told = teaching.config_refused_since(about.config_file, about.refused_since)
-            yield Row("configuration", FAIL, told, teaching.doctor_config_remedy(about.config_file))
-        yield from config_rows("configuration", about.config_file, about.problems, found=about.config_found)
+        # What waits for a restart, or should be known, is not in order yet.
+        if about.problems or not (about.restart_needed or about.warnings):
+            problems = [*about.problems]
+            if problems and about.refused_since:
+                problems[0] = teaching.config_refused_since(problems[0], about.refused_since)
+            yield from config_rows("configuration", about.config_file, problems, found=about.config_found)
         if about.restart_needed:
             told = teaching.doctor_restart_pending(about.restart_needed)
             yield Row("configuration", WARN, told, teaching.doctor_restart_remedy())
+        for warning in about.warnings:
+            yield Row("configuration", WARN, warning, teaching.doctor_warning_remedy(about.config_file))
 
     def _seen_by_engine(self, machine: Machine) -> list[Row]:
         """What the active builds would compute on: asked only where there is a GPU to be seen."""
@@ -171,6 +187,10 @@ class Diagnose:
         for name in sorted(set(self.installation.overridden) - {model.name for model in models}):
             yield Row(name, WARN, teaching.doctor_override_without_model(name), teaching.doctor_override_remedy())
 
+    def _channels(self) -> Iterator[Row]:
+        yield from self.updates()
+        yield from self.forks()
+
     def _runtime(self) -> Iterator[Row]:
         if self.supervising is None:
             yield Row("daemon", WARN, teaching.daemon_not_running(), teaching.doctor_daemon_remedy())
@@ -202,11 +222,6 @@ def _guarded(name: str, rows: Callable[[], Iterator[Row]]) -> list[Row]:
     except BlazarError as error:
         found.append(Row(name.lower(), FAIL, str(error), teaching.doctor_catalog_remedy()))
     return found
-
-
-def _channels() -> Iterator[Row]:
-    yield Row("engine updates", OK, teaching.doctor_channel_updates())
-    yield Row("capability registry", OK, teaching.doctor_channel_registry())
 
 
 def _gpu_rows(machine: Machine) -> Iterator[Row]:
@@ -259,4 +274,5 @@ def _child_row(view: InstanceView) -> Row:
     if view.last_error:
         told = teaching.doctor_child_trouble(view.engine, view.state, view.last_error)
         return Row(view.key, WARN, told, teaching.doctor_child_remedy(view.model))
-    return Row(view.key, OK, teaching.doctor_child(view.engine, view.state, view.rss, view.in_flight))
+    told = teaching.doctor_child(view.engine, view.state, view.rss, view.in_flight)
+    return Row(view.key, OK, teaching.doctor_child_outdated(told) if view.outdated else told)

@@ -1,6 +1,6 @@
 """A dry run: what a request for a model would lead to, and why. Starts nothing, evicts nothing, remembers nothing."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,25 +9,33 @@ from blazar.application.ports.catalog import ModelCatalog
 from blazar.application.ports.hardware import HardwareCensus
 from blazar.application.supervise.admission import Look, judge
 from blazar.application.supervise.charges import Tenant
+from blazar.application.supervise.endpoint import endpoint_words
 from blazar.application.supervise.launch_plan import LaunchPlanner
 from blazar.application.supervise.review import plan_once
 from blazar.application.supervise.surroundings import Launch
 from blazar.domain import teaching
+from blazar.domain.argv import Decision
 from blazar.domain.argv_diff import difference
 from blazar.domain.errors import ModelNotFound, Refusal
 from blazar.domain.fit import guard_bytes, may_load
 from blazar.domain.names import near, resolve
-from blazar.domain.records import Model
-from blazar.domain.routing import Rejected
+from blazar.domain.records import Engine, Model
+from blazar.domain.routing import Rejected, lane_class
 
 
 @dataclass(frozen=True, slots=True)
 class Explain:
-    """Resolution, routing with every rejected lane, the compiled command line, the fit verdict."""
+    """Resolution, routing with every rejected lane, the compiled command line, the fit verdict.
+
+    `refused()` is what is wrong with a configuration file that cannot be used: then another configuration is explained. So it is
+    while the file is newer than what runs (`behind`; may block).
+    """
 
     catalog: ModelCatalog
     planner: LaunchPlanner
     hardware: HardwareCensus
+    refused: Callable[[], Sequence[str]] = tuple
+    behind: Callable[[], bool] = bool
 
     def __call__(self, model: str, tenants: Sequence[Tenant] = ()) -> dict[str, Any]:
         """`refusal` is the sentence a request would get, None when it would be served. Unknown names raise `ModelNotFound`.
@@ -42,8 +50,10 @@ class Explain:
         found: dict[str, Any] = {
             "asked": model,
             "model": row.name,
+            "configuration": self._configuration(),
             "task": self.planner.task(row),
             "weights": row.weights,
+            "routing": self._routing(row),
             "files": list(row.files),
             "fit": self._guard(row),
             "refusal": None,
@@ -56,9 +66,10 @@ class Explain:
             return found | {"refusal": str(refusal), "engine": None, "rejected": _rejected(self.planner.rejected(row))}
         try:
             # A window that requests asked for stays wished for: the next child gets it, too.
-            wish = running.launch.wish if running is not None and running.launch is not None else 0
+            was = running.launch if running is not None else None
+            wish, vision = (was.wish, was.vision) if was is not None else (0, False)
             usage = self.planner.sizing.usage(tenants, gone={row.name})
-            launch = plan_once(self.planner, row, row.name, wish, usage)
+            launch = plan_once(self.planner, row, row.name, wish, usage, vision=vision)
         except Refusal as refusal:
             return found | {"refusal": str(refusal), "engine": None, "rejected": _rejected(route.rejected)}
         look = judge(launch, tuple(tenants), self.planner.sizing, guard=found["fit"]["guard"])
@@ -66,7 +77,27 @@ class Explain:
         found["refusal"] = None if look.refusal is None or look.evict or look.later else str(look.refusal)
         if running is not None and running.launch is not None:
             found["difference"] = {"pid": running.pid, **self._difference(running.launch, launch)}
-        return found | self._launch(launch) | {"why": route.why, "rejected": _rejected(route.rejected)}
+        at = (
+            running.argv[len(running.launch.plan.words) :] if running is not None and running.launch is not None else ()
+        )
+        return found | self._launch(launch, at) | {"why": route.why, "rejected": _rejected(route.rejected)}
+
+    def _configuration(self) -> str | None:
+        """Why what is explained is not what the file says; None where it is."""
+        if self.behind():
+            return teaching.explain_config_newer()
+        problems = tuple(self.refused())
+        return teaching.explain_config_refused(problems) if problems else None
+
+    def _routing(self, row: Model) -> dict[str, str]:
+        """What decides beside the weights: the model's own engine, else the table [engine_routing]."""
+        rules = self.planner.rules()
+        return {
+            "mode": rules.mode,
+            "policy": rules.policy,
+            "engine": self.planner.pin(row),
+            "arch": row.arch,
+        }
 
     def _difference(self, was: Launch, now: Launch) -> dict[str, Any]:
         """What the child that runs was told otherwise (case I12). Of variables the names only: their values may be secrets."""
@@ -88,24 +119,34 @@ class Explain:
             else {"was": was.engine.tag, "is": now.engine.tag},
         }
 
-    def _launch(self, launch: Launch) -> dict[str, Any]:
+    def _launch(self, launch: Launch, running: Sequence[str]) -> dict[str, Any]:
+        """`running` are the endpoint's words of the child that runs."""
         engine, plan = launch.engine, launch.plan
+        reasons = {one.reason for one in plan.decisions}
         return {
             "engine": {
                 "tag": engine.tag,
                 "kind": engine.kind,
                 "provenance": engine.provenance,
+                "class": lane_class(engine),
                 "version": engine.version,
             },
-            # The endpoint (host, port, key file) is chosen at the spawn and therefore not among these words.
+            # The endpoint is chosen at the spawn and therefore not among these words.
             "argv": list(plan.words),
-            "decisions": [{"words": list(one.words), "key": one.key, "reason": one.reason} for one in plan.decisions],
-            "notes": list(plan.notes),
+            "endpoint": _decisions(endpoint_words(plan, self.planner.drivers[plan.kind], running)),
+            "decisions": _decisions(plan.decisions),
+            # What a decision says is not said again.
+            "notes": [note for note in (*plan.notes, *self._unasked(engine)) if note not in reasons],
             "ctx": plan.ctx,
             "slots": plan.slots,
             "load_cap_secs": launch.load_cap,
             "child_auth": self._auth(launch),
+            "pictures": _pictures(launch),
         }
+
+    def _unasked(self, engine: Engine) -> tuple[str, ...]:
+        """Where nothing is known of a build, nothing is left out: it may end itself over a flag."""
+        return () if self.planner.probe.manifest(engine) else (teaching.engine_unasked(engine.tag),)
 
     def _auth(self, launch: Launch) -> str:
         """Whether the child will ask for a key, and if not, why that is no harm or whose wish it is (D21)."""
@@ -130,6 +171,11 @@ class Explain:
         }
 
 
+def _pictures(launch: Launch) -> str | None:
+    """Why this child would take none, where it could be otherwise; of a projector that it is told of the words say so."""
+    return launch.blind if launch.blind and launch.blind != teaching.projector_missing(launch.model.name) else None
+
+
 def _fit(look: Look) -> dict[str, Any]:
     """What admission would say now: `evict` would leave first, `waits` says that busy ones would have to come to rest."""
     verdict = look.launch.verdict
@@ -141,5 +187,13 @@ def _fit(look: Look) -> dict[str, Any]:
     }
 
 
+def _decisions(made: Iterable[Decision]) -> list[dict[str, Any]]:
+    return [{"words": list(one.words), "key": one.key, "reason": one.reason} for one in made]
+
+
 def _rejected(lanes: Iterable[Rejected]) -> list[dict[str, str]]:
-    return [{"lane": lane.lane, "reason": lane.reason} for lane in lanes]
+    """A kind has no class; a build has one."""
+    return [
+        {"lane": lane.lane, "reason": lane.reason} | ({"class": lane.lane_class} if lane.lane_class else {})
+        for lane in lanes
+    ]

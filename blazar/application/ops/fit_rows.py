@@ -92,7 +92,7 @@ class Judge:
     """One machine and one configuration, asked about several shapes.
 
     `embeds` None leaves it to the shape. `attached`: the projector beside the weights counts only where configuration attaches
-    it, as it does for a model that is served. `trained` is the window that the catalog knows (0: the shape's own). `apart`: slots
+    it from the start; else also where the first picture would (F8). `trained` is the window that the catalog knows (0: the shape's own). `apart`: slots
     have a window each, also where configuration would have them share one. `imagined` names the machine's parts that are.
     """
 

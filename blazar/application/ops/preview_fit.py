@@ -17,6 +17,7 @@ from blazar.application.ops.fit_rows import MOST_TOKENS, Judge, Weighed
 from blazar.application.ops.quants import Quants
 from blazar.application.ports.remote import RemoteModels
 from blazar.application.ports.weights import WeightFiles
+from blazar.application.supervise.belongings import meant
 from blazar.application.supervise.charges import Tenant
 from blazar.application.supervise.extra_words import without
 from blazar.application.supervise.preparation import Preparation, embeds, prepare
@@ -24,6 +25,7 @@ from blazar.domain import teaching
 from blazar.domain.errors import BadModelFile, BadShape, Malformed, ModelNotFound, NotFound
 from blazar.domain.fit.machine import Machine, bytes_of, imagined
 from blazar.domain.fit.settings import CACHE_TYPES
+from blazar.domain.kinds import Weights
 from blazar.domain.names import parse_ref
 from blazar.domain.records import Model
 from blazar.domain.references import RemoteRef, implied_reference, parse_reference
@@ -71,8 +73,8 @@ class PreviewFit:
     """Resolves a target, reads headers, plans.
 
     `find_model` raises `ModelNotFound`; `registry` gives a registry by its name in a reference; `machine` is what there is
-    now beside the children that use it; `settings_for` the effective configuration of a model by name ("" for one without a row).
-    Blocking: call it off the event loop.
+    now beside the children that use it; `settings_for` the effective configuration of a model by name ("" for one without a row);
+    `folder` is where children run. Blocking: call it off the event loop.
     """
 
     find_model: Callable[[str], Model]
@@ -80,6 +82,7 @@ class PreviewFit:
     registry: Callable[[str], RemoteModels]
     machine: Callable[[Sequence[Tenant], Wanted], Machine]
     settings_for: Callable[[str], Mapping[str, Any]]
+    folder: str = ""
 
     def __call__(
         self, question: Question, tenants: Sequence[Tenant] = (), caller: Caller | None = None
@@ -101,15 +104,31 @@ class PreviewFit:
 
     def _row(self, question: Question, tenants: Sequence[Tenant], model: Model) -> dict[str, Any]:
         """A model that runs is judged as if it did not: its own memory is there for it, as `explain` and its next spawn see it."""
+        if model.weights is not Weights.GGUF:
+            raise Malformed(teaching.fit_only_gguf(model.name, model.weights), "model")
         judge = self._judge(question, tenants, model.name, own=model.embeds)
-        judge = replace(judge, attached=True, trained=model.ctx_train)
-        answer = judge.alone("catalog", model.name, self._weighed(model.quant, model.files, model.sizes))
+        judge, weighed = self._with_projector(replace(judge, trained=model.ctx_train), model)
+        answer = judge.alone("catalog", model.name, weighed)
         if any(parse_ref(one.key).model == model.name for one in tenants):
             answer["notes"].append(teaching.fit_loaded(model.name))
         return answer
 
+    def _with_projector(self, judge: Judge, model: Model) -> tuple[Judge, Weighed]:
+        """The model with the projector that configuration means; one that waits for the first picture counts, too (F8)."""
+        policy, file, beside = meant(judge.settings)
+        weighed = self._weighed(model.quant, model.files, model.sizes, file)
+        if judge.embeds or not (file or beside):
+            weighed = weighed._replace(projector=None)
+        if policy == "attach" and weighed.projector:
+            judge = replace(judge, prepared=judge.prepared.with_projector(weighed.projector))
+        return replace(judge, attached=policy != "lazy"), weighed
+
     def _file(self, question: Question, tenants: Sequence[Tenant]) -> dict[str, Any]:
         facts = self.weights.inspect(question.target)
+        if facts.weights is not Weights.GGUF:
+            plain = facts.weights in (Weights.SAFETENSORS, Weights.QUANTIZED)
+            told = teaching.only_safetensors(question.target)
+            raise Malformed(told if plain else teaching.fit_only_gguf(question.target, facts.weights), "model")
         judge = replace(self._judge(question, tenants, own=bool(facts.pooling)), trained=facts.ctx_train)
         return judge.alone("file", facts.files[0], self._weighed(facts.quant, facts.files, facts.sizes))
 
@@ -124,13 +143,14 @@ class PreviewFit:
         finally:
             registry.close()
 
-    def _weighed(self, quant: str, files: tuple[str, ...], sizes: tuple[int, ...]) -> Weighed:
+    def _weighed(self, quant: str, files: tuple[str, ...], sizes: tuple[int, ...], own: str = "") -> Weighed:
+        """`own` is a projector that is named, instead of the one that lies beside the files."""
         shape = self.weights.shape(files)
         notes: tuple[str, ...] = ()
         try:
-            projector = self.weights.projector(files)
+            projector = self.weights.projector_in(own) if own else self.weights.projector(files)
         except (BadModelFile, BadShape, NotFound) as why:  # it lies beside a model that is sound
-            projector, notes = None, (teaching.fit_projector_unreadable("beside it", str(why)),)
+            projector, notes = None, (teaching.fit_projector_unreadable(own or "beside it", str(why)),)
         return Weighed(quant, sum(sizes), len(files), shape, projector, notes=notes)
 
     def _judge(
@@ -160,7 +180,7 @@ class PreviewFit:
             key, _, value = question.kv.partition(",")
             settings |= {"cache_type_k": key, "cache_type_v": value or key}
             asked |= {"--cache-type-k", "--cache-type-v"}
-        return prepare(settings, self.weights, without(settings["extra_args"], frozenset(asked)))
+        return prepare(settings, self.weights, without(settings["extra_args"], frozenset(asked)), self.folder)
 
 
 def _machine(question: Question, look: Callable[[], Machine]) -> Machine:

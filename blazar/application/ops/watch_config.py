@@ -40,6 +40,10 @@ class WatchConfig:
         self._asked = True
         self._wake.set()
 
+    def behind(self) -> bool:
+        """Whether the file has changed since it was read. Looks at it, which may block."""
+        return self._stamp() != self._seen
+
     async def run(self, reload: Reload) -> None:
         """Until it is cancelled."""
         while True:

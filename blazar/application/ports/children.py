@@ -24,6 +24,7 @@ class LaunchPlan(NamedTuple):
     decisions: tuple[Decision, ...] = ()  # why each word is there
     socket: str = ""  # where it listens instead of a port; empty: TCP
     auth: bool = True  # whether it gets a key of its own, where its kind takes one
+    listed: str = ""  # what its /v1/models must list for it to be ours; empty: the served name
 
 
 HOST = "host"

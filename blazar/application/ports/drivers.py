@@ -1,13 +1,15 @@
 """What the application must know of an engine kind; the record itself is data beside the adapter."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from blazar.domain.argv import Flag
 from blazar.domain.kinds import EngineKind
 from blazar.domain.launch import Brief, Drafts, Resolved
 from blazar.domain.manifest import Manifest
+from blazar.domain.manners import Manners
 from blazar.domain.records import Engine
+from blazar.domain.told_paths import Paths
 
 
 class Driver(Protocol):
@@ -18,6 +20,14 @@ class Driver(Protocol):
 
     @property
     def flags(self) -> tuple[Flag, ...]: ...
+
+    @property
+    def host_flag(self) -> str:
+        """How its server is told where to listen, an address or a socket file."""
+        ...
+
+    @property
+    def port_flag(self) -> str: ...
 
     @property
     def key_file_flag(self) -> str:
@@ -32,6 +42,16 @@ class Driver(Protocol):
     @property
     def reserved(self) -> Collection[str]:
         """Flags that nobody may add to its command line, in every spelling."""
+        ...
+
+    @property
+    def because(self) -> Mapping[str, str]:
+        """Why they are reserved, as `teaching.extra_arg_reserved` knows it."""
+        ...
+
+    @property
+    def repeats(self) -> Collection[str]:
+        """Flags that may be said several times on its command line."""
         ...
 
     @property
@@ -50,8 +70,23 @@ class Driver(Protocol):
         ...
 
     @property
+    def manners(self) -> Manners:
+        """How its server wants to be asked."""
+        ...
+
+    @property
     def extra_keys(self) -> Sequence[str]:
         """Settings with words of a person's own for its command line, the winning one last."""
+        ...
+
+    @property
+    def workers_flag(self) -> str:
+        """How its server is told of workers whose devices it computes on, `host:port` with commas between them; empty: not at all."""
+        ...
+
+    @property
+    def paths(self) -> Mapping[str, Paths]:
+        """Flags whose words name files or folders that have to be there, and how they do."""
         ...
 
     @property

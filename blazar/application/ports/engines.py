@@ -1,6 +1,6 @@
 """The durable catalog of engine builds, and the place on disk where they lie."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple, Protocol
 
 from blazar.domain.kinds import EngineKind
@@ -20,24 +20,81 @@ class EngineCatalog(Protocol):
         """Insert or replace by tag. The first build of a kind becomes active."""
         ...
 
-    def set_active(self, kind: EngineKind, tag: str) -> None:
-        """Raises `EngineNotFound`; never leaves zero active builds, even on error."""
+    def set_active(self, kind: EngineKind, tag: str, at: float = 0.0) -> None:
+        """Raises `EngineNotFound`; never leaves zero active builds, even on error.
+
+        `at`: when a person chose it (0: nobody did). The build that gives way to it gets the moment before.
+        """
+        ...
+
+    def amend_engine(self, tag: str, change: Callable[[Engine], Engine]) -> Engine:
+        """What `change` makes of the row, in one transaction, but for its tag, kind and `active`. Raises `EngineNotFound`."""
         ...
 
     def remove_engine(self, tag: str) -> None:
         """Delete the row; an active one hands over to the best remaining build of its kind (rank, then newest)."""
         ...
 
+    def heal_paths(self) -> list[str]:
+        """Tags of rows that named a program of ours by a path of its own and follow the data folder again (contract)."""
+        ...
+
+
+class Program(NamedTuple):
+    """What a kind's server is called in an archive, and the words that follow it to make it serve."""
+
+    name: str
+    words: tuple[str, ...] = ()
+
+
+class Archive(NamedTuple):
+    """A file and the digest that was promised for it."""
+
+    path: str
+    sha256: str
+
+
+class Staged(NamedTuple):
+    """A whole build under a hidden name. `server` is the absolute path of its program as long as it lies there.
+
+    `release` is what the archive calls itself, where the tag is another one.
+    """
+
+    tag: str
+    folder: str
+    server: str
+    release: str = ""
+
 
 class EngineBuilds(Protocol):
-    """Unpacked builds under `engines/<tag>/`."""
+    """Builds under `engines/<tag>/`."""
 
-    def unpack(self, archive: str, tag: str | None, sha256: str) -> tuple[str, str]:
-        """Verify and unpack; (tag, absolute path of the server binary). Nothing is visible until all of it is."""
+    def stage(self, archives: Sequence[Archive], tag: str | None, server: str) -> Staged:
+        """Verify and unpack the first with all that goes beside its program `server`. Nothing is visible yet."""
+        ...
+
+    def adopt(self, folder: str, tag: str, server: str) -> Staged:
+        """Take over a folder that was made here, as if it had been unpacked. `bin/python` is that very file, be it a link."""
+        ...
+
+    def publish(self, staged: Staged) -> str:
+        """Make it visible by one rename; the absolute path of its server. Until `settle` it counts as being installed."""
+        ...
+
+    def settle(self, tag: str) -> None:
+        """Its row stands."""
+        ...
+
+    def unstage(self, staged: Staged) -> None:
+        """Delete what was not published."""
+        ...
+
+    def holds(self, engine: Engine) -> bool:
+        """Whether the program that a row names is there."""
         ...
 
     def set_aside(self, tag: str) -> bool:
-        """Rename the build's folder out of the way; false when it has none."""
+        """Rename the build's folder out of the way; false when it has none. Raises `Conflict` while another process installs it."""
         ...
 
     def restore(self, tag: str) -> None: ...
@@ -47,15 +104,15 @@ class EngineBuilds(Protocol):
         ...
 
     def sweep(self, known: Collection[str]) -> None:
-        """Tidy what a crashed process left: half-unpacked builds go, builds set aside come back while their row is known."""
+        """Tidy what ended processes left: builds without a row go, builds set aside come back while their row is known."""
         ...
 
 
 class EngineTrial(Protocol):
     """Runs a build once, without a model, to see that it can run on this machine."""
 
-    def try_out(self, words: tuple[str, ...]) -> str:
-        """The version that it names; raises `Malformed` with the reason when it does not run."""
+    def try_out(self, words: tuple[str, ...], kind: EngineKind = EngineKind.LLAMACPP) -> str:
+        """The version that it names; raises `Malformed` with the reason when it does not run, or is no server of this kind."""
         ...
 
 

@@ -1,6 +1,6 @@
 """Weight files: what is in one, and putting it under our roof without copying a byte."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from blazar.domain.kinds import Weights
@@ -10,7 +10,12 @@ if TYPE_CHECKING:  # the arithmetic is imported by those who count
 
 
 class FileFacts(NamedTuple):
-    """What a model file (or shard set) says about itself."""
+    """What a model file, a shard set, a folder or a component set says about itself.
+
+    `files` are all that belong to it, weights first. `names` are what they are called below a folder of their own (empty: GGUF
+    files, which need none), `folder` is where engines find them together, `components` are a diffusion set's files by role.
+    `stem` is what a publisher called it.
+    """
 
     files: tuple[str, ...]  # absolute, shard order
     sizes: tuple[int, ...]
@@ -23,6 +28,10 @@ class FileFacts(NamedTuple):
     pooling: int | None
     template: bool
     digest: str
+    names: tuple[str, ...] = ()
+    folder: str = ""
+    components: tuple[tuple[str, str], ...] = ()
+    stem: str = ""
 
 
 class Source(Protocol):
@@ -46,8 +55,11 @@ class Source(Protocol):
 class WeightFiles(Protocol):
     """Reads headers and makes hardlinks."""
 
-    def inspect(self, path: str) -> FileFacts:
-        """Raises `BadModelFile`, `NotFound` or `Malformed` (incomplete shard set)."""
+    def inspect(self, path: str, parts: Sequence[tuple[str, str]] = ()) -> FileFacts:
+        """What lies there: a GGUF file or set, a folder of safetensors, a diffusion model. `parts` are role and path of a set's others.
+
+        Raises `BadModelFile`, `NotFound` or `Malformed` (incomplete shard set, missing parts).
+        """
         ...
 
     def metadata(self, path: str) -> dict[str, Any]:
@@ -80,6 +92,10 @@ class WeightFiles(Protocol):
         """What a LoRA adapter's tensors take. Raises `BadModelFile`, `NotFound`."""
         ...
 
+    def vet_adapter(self, path: str, arch: str) -> None:
+        """Raises `BadModelFile` unless this is a LoRA adapter for models of that architecture ("": whatever it is), or `NotFound`."""
+        ...
+
     def shape_elsewhere(self, sources: Iterable[Source]) -> "ModelShape":
         """`shape` of files that are not on this machine, in shard order; reads their headers only, one after the other."""
         ...
@@ -88,12 +104,19 @@ class WeightFiles(Protocol):
         """The encoder that a file elsewhere holds."""
         ...
 
-    def link(self, name: str, files: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
-        """Hardlink into the models folder; (paths, owned). Not owned: linking is impossible, the originals are referred to (D36)."""
+    def link(self, name: str, files: tuple[str, ...], names: tuple[str, ...] = ()) -> tuple[tuple[str, ...], bool]:
+        """Hardlink into the models folder, with the encoder beside them; (paths, owned).
+
+        Not owned: linking is impossible, the originals are referred to (D36). With `names` (one a file, relative) they lie
+        together in a folder of the model's own.
+        """
         ...
 
-    def unlink(self, files: tuple[str, ...]) -> None:
-        """Delete links inside the models folder; anything outside is left alone."""
+    def unlink(self, files: tuple[str, ...], folder: str = "") -> None:
+        """Delete links inside the models folder, those of encoders too; anything outside is left alone.
+
+        Of a model in a `folder` of its own those that lie below it, and the folders that become empty.
+        """
         ...
 
     def missing(self, files: tuple[str, ...]) -> str | None:

@@ -18,7 +18,7 @@ class Tenant(NamedTuple):
 
     `promised` is by device, empty once it serves; `tenure` tells it from the child that follows it under the same key.
     `idle_since` is None while it has or awaits requests, or loads. `launch` is what it was started as.
-    `again` is what one that may sleep will take once more when it wakes up, by device.
+    `again` is what one that may sleep will take once more when it wakes up, by device; `argv` what it was told, endpoint and all.
     """
 
     key: str
@@ -31,6 +31,7 @@ class Tenant(NamedTuple):
     tenure: object
     launch: Launch | None = None
     again: tuple[tuple[str, int], ...] = ()
+    argv: tuple[str, ...] = ()
 
     @property
     def phase(self) -> tuple[str, int, bool]:
@@ -112,7 +113,7 @@ def usage_of(
         mapped += one.measured.mapped if stays else 0
         for device, size in one.let_go(known).items():
             if stays:
-                # ODD: a sleeping child keeps its claim, or somebody else would lie where it wakes up.
+                # ODD: a sleeping model keeps its claim, or somebody else would lie where it wakes up.
                 outstanding[device] = outstanding.get(device, 0) + size
             else:
                 sizes[device] -= size  # is free already, and nobody claims it

@@ -232,7 +232,10 @@ class Said(NamedTuple):
 
 
 class Extra(NamedTuple):
-    """What extra words come to. `ours`: flags of our table that are not to be said beside them; `flags`: as they are written."""
+    """What extra words come to. `ours`: flags of our table that are not to be said beside them.
+
+    `flags` are theirs as they are written, `added` those that the engine takes together with ours.
+    """
 
     keys: Mapping[str, Any]
     load: Mapping[str, Any]
@@ -241,6 +244,7 @@ class Extra(NamedTuple):
     written: Mapping[str, str]  # what names a file, to the flag before it
     ours: frozenset[str]
     flags: tuple[str, ...]
+    added: tuple[str, ...]
 
 
 def read_extra(words: Sequence[str], settings: Mapping[str, Any]) -> Extra:
@@ -259,8 +263,22 @@ def read_extra(words: Sequence[str], settings: Mapping[str, Any]) -> Extra:
             written[word.name] = flag
     _as_engine_reads(found, settings)
     ours = frozenset(one.word.ours for one in said) - {""}
-    flags = tuple(dict.fromkeys(one.flag for one in said if one.word.into is not NOTHING))
-    return Extra(found[KEY], found[LOAD], found[DRAFT], found[FILE], written, ours, flags)
+    planned = [one for one in said if one.word.into is not NOTHING]
+    flags, added = (
+        tuple(dict.fromkeys(one.flag for one in planned if bool(one.word.ours) is new)) for new in (True, False)
+    )
+    return Extra(found[KEY], found[LOAD], found[DRAFT], found[FILE], written, ours, flags, added)
+
+
+def last_said(words: Sequence[str], ours: str) -> Said | None:
+    """The last option that says the same as that flag of ours, as it is written; the engine goes by it."""
+    return next((one for one in reversed(tuple(_options(words))) if one.word.ours == ours), None)
+
+
+def slot_bound(settings: Mapping[str, Any]) -> int:
+    """Tokens of the cache that one slot may use at most, whoever says so; 0: no bound but the window."""
+    said = last_said(settings["extra_args"], "--kv-unified-per-slot")
+    return int(said.text or 0) if said else int(settings["kv_unified_per_slot"])
 
 
 def without(words: Sequence[str], ours: frozenset[str]) -> tuple[str, ...]:
@@ -293,10 +311,14 @@ def _spelled(word: str) -> str:
 def _value(flag: str, word: Word, text: str | None, before: Any) -> Any:
     if word.read is None:
         return word.value
+    if text is None or _spelled(text) in _BY_SPELLING:
+        raise Malformed(teaching.extra_arg_needs_value(flag, text or "", "extra_args"), "extra_args")
     with suppress(ValueError):
-        if text is not None:
-            return word.read(text, before)
-    raise Malformed(teaching.extra_arg_value(flag, (text or "")[:80]), "extra_args")
+        return word.read(text, before)
+    # A flag that memory does not depend on: what it is followed by was meant for it.
+    if text.startswith("--"):
+        raise Malformed(teaching.extra_arg_needs_value(flag, text[:80], "extra_args"), "extra_args")
+    raise Malformed(teaching.extra_arg_value(flag, text[:80]), "extra_args")
 
 
 def _as_engine_reads(found: dict[Into, dict[str, Any]], settings: Mapping[str, Any]) -> None:

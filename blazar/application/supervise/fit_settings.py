@@ -51,7 +51,8 @@ def window_for(settings: Mapping[str, Any], trained: int, slots: int, wish: int 
 def extended(settings: Mapping[str, Any], trained: int) -> int:
     """The window that a model is used up to: the trained one, stretched by YaRN where somebody asked for it.
 
-    ODD: yarn_orig_ctx takes the place of the trained one (llama_init_from_model), so that it may as well become a shorter one.
+    ODD: a window before it is stretched may be a shorter one: yarn_orig_ctx takes the place of the trained one
+    (llama_init_from_model).
     """
     factor: float = settings["ctx_extend"]
     return int((settings["yarn_orig_ctx"] or trained) * factor) if factor > 1 else trained
@@ -64,7 +65,10 @@ def unified(settings: Mapping[str, Any], slots: int) -> bool:
 
 
 def slots_for(settings: Mapping[str, Any]) -> int:
-    """Parallel requests that somebody chose; 1 when answers must be reproducible, 0 where it is left to the planner."""
+    """Parallel requests that somebody chose, 0 where it is left to the planner.
+
+    ODD: deterministic answers have one slot, whatever was said: several in one batch could tip a choice.
+    """
     chosen: int = settings["slots"]
     return 1 if settings["deterministic"] else chosen
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from blazar.application.supervise.lease import ChildLease, Landlord
-from blazar.application.supervise.messages import Emptied, Evict, Sick, StopIfIdle, Want
+from blazar.application.supervise.messages import Emptied, Evict, Reshape, Sick, StopIfIdle, Want
 from blazar.application.supervise.surroundings import Surroundings
 from blazar.application.supervise.tenure import Tenure
 from blazar.application.supervise.waiting import settle
@@ -44,16 +44,23 @@ class Front(Landlord):
         self._tickets = itertools.count()
         self._futures: dict[int, asyncio.Future[Tenure]] = {}
         self._watchers: list[asyncio.Future[Tenure]] = []
+        self._seeing: set[asyncio.Future[Tenure]] = set()  # those of both that wait for a child with a projector
         self._failures = 0
         self._shut: BlazarError | None = None
         self._line_timer: Timer | None = None
         self._idle_timer: Timer | None = None
+        self._hold_timer: Timer | None = None
         self._idle_armed = 0.0
 
     @property
     def wanted(self) -> bool:
         """Whether anybody waits for a child."""
         return bool(self.line.waiting or self._watchers)
+
+    @property
+    def pictured(self) -> bool:
+        """Whether anybody waits for a child that takes pictures."""
+        return any(not future.done() for future in self._seeing)
 
     @property
     def keep_alive(self) -> float:
@@ -67,13 +74,12 @@ class Front(Landlord):
             return ChildLease(self, self.tenure)
         return None
 
-    async def acquire(self, wait: float) -> ChildLease:
+    async def acquire(self, wait: float, *, vision: bool = False) -> ChildLease:
         """Get in line and stay until it is our turn; leaving, for whatever reason, leaves nothing behind."""
         if self._shut is not None:
             raise self._shut
         ticket, arrived = next(self._tickets), self.clock.now()
-        future: asyncio.Future[Tenure] = asyncio.get_running_loop().create_future()
-        self._futures[ticket] = future
+        future = self._futures[ticket] = self._waiter(vision=vision)
         self._apply(self.line.arrive(ticket, wait, arrived))
         if not self.line.is_open:
             self._tell(Want())
@@ -86,13 +92,13 @@ class Front(Landlord):
         ready = max(arrived, tenure.ready_at or 0.0)
         return ChildLease(self, tenure, ready - arrived, max(0.0, self.clock.now() - ready))
 
-    async def until_ready(self) -> Tenure:
+    async def until_ready(self, *, vision: bool = False) -> Tenure:
         """Wait for a serving child without taking a slot."""
         if self._shut is not None:
             raise self._shut
         if self.tenure is not None and self.line.is_open:
             return self.tenure
-        future: asyncio.Future[Tenure] = asyncio.get_running_loop().create_future()
+        future = self._waiter(vision=vision)
         self._watchers.append(future)
         self._tell(Want())
         try:
@@ -103,6 +109,13 @@ class Front(Landlord):
             if not future.cancelled() and future.done():
                 future.exception()  # nobody is left to hear it
             raise
+
+    def _waiter(self, *, vision: bool) -> "asyncio.Future[Tenure]":
+        future: asyncio.Future[Tenure] = asyncio.get_running_loop().create_future()
+        if vision:
+            self._seeing.add(future)
+            future.add_done_callback(self._seeing.discard)
+        return future
 
     def stay(self, keep_alive: float) -> None:
         """Replace the time an idle child stays, counted from now."""
@@ -115,6 +128,34 @@ class Front(Landlord):
         self.outdated = outdated
         if outdated and self.tenure is not None and self.line.idle:
             self._tell(StopIfIdle("reload"))
+        self._resume()
+
+    def _resume(self) -> None:
+        """Let requests in; the time until an outdated child is kept from them begins anew."""
+        if self._hold_timer is not None:
+            self._hold_timer.cancel()
+            self._hold_timer = None
+        if self.line.held:
+            self._apply(self.line.resume())
+        if self.outdated and self.tenure is not None:
+            self._hold_timer = self.clock.call_later(self._around.limits.drain_secs, self._on_hold_time)
+
+    def _on_hold_time(self) -> None:
+        """Under steady load a child never comes to rest: what it runs may end (D4), and new requests wait for its successor.
+
+        Only as long as their own bounds let them (`_on_line_time`): nobody is refused for a change of the configuration.
+        """
+        self._hold_timer = None
+        if self.outdated and self.tenure is not None:
+            self.line.hold()
+            self._succeed()
+
+    def _succeed(self) -> None:
+        """Make room for the next child as soon as a held one runs nothing: its line closes, so that nobody gets in between."""
+        if self.line.held and not self.line.in_flight and self.tenure is not None:
+            self.tenure.stale, self.tenure.cause = True, "reload"
+            self.line.close()
+            self._tell(Reshape())
 
     def rearm(self) -> None:
         """The time that idle children stay is another one."""
@@ -136,6 +177,7 @@ class Front(Landlord):
         if keep_alive is not None:
             self.wish = keep_alive
         self._apply(self.line.release())
+        self._succeed()
         self._failures = self._failures + 1 if failed else 0
         if self._failures >= SICK_AFTER:
             self._tell(Sick(tenure))
@@ -200,15 +242,21 @@ class Front(Landlord):
         self.tenure, self.wish, self.idle_since, self._failures, self.outdated = None, None, None, 0, False
         self._cancel_timers()
 
-    def take_waiting(self) -> list[asyncio.Future[Tenure]]:
-        """Everybody who waits, out of the line."""
-        futures = [self._futures.pop(ticket) for ticket in self.line.empty()]
-        watchers, self._watchers = self._watchers, []
-        return futures + watchers
+    def take_waiting(self, *, pictured: bool = False) -> list[asyncio.Future[Tenure]]:
+        """Everybody who waits, or only who brings pictures, out of the line."""
+        if pictured:
+            tickets = [ticket for ticket, future in self._futures.items() if future in self._seeing]
+            for ticket in tickets:
+                self.line.cancel(ticket)
+        else:
+            tickets = self.line.empty()
+        leaving = [future for future in self._watchers if not pictured or future in self._seeing]
+        self._watchers = [future for future in self._watchers if future not in leaving]
+        return [self._futures.pop(ticket) for ticket in tickets] + leaving
 
-    def fail(self, error: BlazarError) -> None:
-        """Everybody who waits gets `error`."""
-        for future in self.take_waiting():
+    def fail(self, error: BlazarError, *, pictured: bool = False) -> None:
+        """Everybody who waits, or only who brings pictures, gets `error`."""
+        for future in self.take_waiting(pictured=pictured):
             settle(future, error=error)
 
     def shut(self, error: BlazarError) -> None:
@@ -243,11 +291,13 @@ class Front(Landlord):
 
     def _on_line_time(self) -> None:
         self._line_timer = None
+        if self.line.held:
+            self._resume()
         self._apply(self.line.tick(self.clock.now()))
         self._arm_line()
 
     def _cancel_timers(self) -> None:
-        for timer in (self._line_timer, self._idle_timer):
+        for timer in (self._line_timer, self._idle_timer, self._hold_timer):
             if timer is not None:
                 timer.cancel()
-        self._line_timer = self._idle_timer = None
+        self._line_timer = self._idle_timer = self._hold_timer = None

@@ -27,9 +27,10 @@ from blazar.application.supervise.surroundings import Surroundings
 from blazar.application.supervise.tenure import Broke, Exited, Lost, NotStarted, Ready, Started, Tenure, exit_text
 from blazar.application.supervise.waiting import settle
 from blazar.domain import teaching
-from blazar.domain.errors import BlazarError, Busy, ChildDied, SpawnFailed
+from blazar.domain.errors import BlazarError, Busy, ChildDied, Malformed, SpawnFailed
 from blazar.domain.instance.breaker import Breaker
 from blazar.domain.instance.machine import GONE, STALL_SECS, Effect, Event, State, step
+from blazar.domain.instance.sight import Sight
 from blazar.domain.instance.window import WindowWish
 from blazar.domain.kinds import Task
 from blazar.domain.records import Model
@@ -57,6 +58,8 @@ class Instance:
         self._on_broken = on_broken
         self._inbox: asyncio.Queue[Any] = asyncio.Queue()
         self._error: BlazarError | None = None
+        self._detoured = False  # another build was tried for the architecture, since somebody last got an answer
+        self.sight = Sight()
         self._window = WindowWish()
         self._timers: dict[str, Timer] = {}
         self._drain_until = math.inf
@@ -75,9 +78,35 @@ class Instance:
         """A slot of a child that serves, whatever it takes."""
         if ask.num_ctx:
             self._widen(ask.num_ctx)
+        if ask.vision:
+            self._see()
         if ask.tell_depth is not None:
             ask.tell_depth(self.front.line.waiting)
-        return await self.front.acquire(ask.wait)
+        lease = await self.front.acquire(ask.wait, vision=ask.vision)
+        if ask.vision and lease.blind:  # configuration or files changed while it waited
+            lease.release()
+            raise Malformed(lease.blind, "model")
+        return lease
+
+    async def until_ready(self, *, vision: bool = False) -> None:
+        """Wait for a child that serves, and with `vision` for one that takes pictures."""
+        if vision:
+            self._see()
+        tenure = await self.front.until_ready(vision=vision)
+        if vision and tenure.launch is not None and tenure.launch.blind:
+            raise Malformed(tenure.launch.blind, "model")
+
+    @property
+    def has_projector(self) -> bool:
+        """Whether its child was told of a projector, or will be."""
+        tenure = self.tenure
+        return tenure is not None and (tenure.launch.projector if tenure.launch is not None else tenure.vision)
+
+    @property
+    def sees(self) -> bool:
+        """Whether there is a child that takes pictures, or one that will; advice only."""
+        tenure = self.tenure
+        return tenure is not None and (not tenure.launch.blind if tenure.launch is not None else tenure.vision)
 
     async def evict(self, message: Evict) -> bool:
         """Whether there was a child; returns when it is gone."""
@@ -95,6 +124,7 @@ class Instance:
     def reset(self) -> bool:
         """Close the breaker; whether it was open."""
         was_open = self.breaker.reset()
+        self.sight.forget()
         self._cancel("retry")
         self.post(Want())
         return was_open
@@ -119,6 +149,27 @@ class Instance:
             tenure.wish = self._window.ctx  # it is being planned: a second load is spared
         else:
             self.front.close()  # at once, else the very request that asks would still get the small window
+            self.post(Reshape())
+
+    def _see(self) -> None:
+        """A child that takes pictures is wanted: the one that does not makes room once what it runs has ended (D4).
+
+        Nothing is remembered beyond the child: its successor is planned for whoever waits then. Raises while the last one that was
+        started with a projector is known to have failed over it.
+        """
+        tenure = self.tenure
+        launch = tenure.launch if tenure is not None else None
+        if launch is not None and not launch.blind:
+            return
+        if (failed := self.sight.refusal(self._clock.now())) is not None:
+            raise failed
+        if tenure is None or tenure.vision:
+            return  # the next one is planned for us; or this one was, and got none
+        if launch is None:
+            tenure.vision = True  # it is being planned: a second load is spared
+        else:
+            tenure.stale = True
+            self.front.close()  # at once, else the picture would go to the child that cannot take it
             self.post(Reshape())
 
     # The task
@@ -185,13 +236,29 @@ class Instance:
             await tenure.bury()  # one that was lost has ended after all
             self._lost.remove(tenure)
             return
+        if self.state is State.LOADING and self._takes_detour(tenure):
+            await self._step(Event.REROUTED)
+            return
         status, last = exit_text(message.status), tenure.last_lines
         if self.state is State.LOADING:
-            self._error = SpawnFailed(teaching.child_died_loading(self.key, status, last))
+            self._error = self._error or SpawnFailed(teaching.child_died_loading(self.key, status, last))
             self.last_error = str(self._error)
         elif self.state is not State.STOPPING:
             self.last_error = str(ChildDied(teaching.child_died(self.key, status, last)))
         await self._step(Event.EXITED)
+
+    def _takes_detour(self, tenure: Tenure) -> bool:
+        """Whether another build takes over from one that ended over the architecture: once. Else that is what waiters are told."""
+        launch = tenure.launch
+        detour = self._around.detour(launch, tenure.last_words) if launch is not None else None
+        if launch is None or detour is None:
+            return False
+        if detour.to is None or self._detoured:
+            self._error = detour.error
+            return False
+        self._detoured = True
+        self._around.events.emit("rerouted", model=self.key, engine=detour.to.tag, was=launch.engine.tag)
+        return True
 
     async def _on_lost(self, message: Lost) -> None:
         if message.tenure is not self.tenure or self.state is not State.STOPPING:
@@ -206,10 +273,10 @@ class Instance:
         raise message.error
 
     async def _on_evict(self, message: Evict) -> None:
-        if message.force:
+        if message.force and (self.has_projector or not message.vision):
             self.front.fail(Busy(teaching.evicted_while_waiting(self.key)))
         tenure = self.tenure
-        if tenure is None or self.state in GONE:
+        if tenure is None or self.state in GONE or (message.vision and not self.has_projector):
             if message.done is not None:
                 settle(message.done, result=False)
             return
@@ -227,7 +294,7 @@ class Instance:
         tenure = self.tenure
         if tenure is None or not self._outgrown(tenure):
             return
-        tenure.cause = tenure.cause or "num_ctx"
+        tenure.cause = tenure.cause or ("vision" if tenure.stale else "num_ctx")
         if self.state is State.SERVING and self.front.line.in_flight:
             await self._step(Event.EVICT)  # without a limit: policy never cuts a request off
         elif self.state in (State.SERVING, State.LOADING):
@@ -235,7 +302,8 @@ class Instance:
 
     def _outgrown(self, tenure: Tenure) -> bool:
         """Whether more was asked for after it was planned. Not the plan alone counts: it may have had to clamp the wish."""
-        return tenure.launch is not None and self._window.ctx > max(tenure.launch.plan.ctx, tenure.wish)
+        wider = tenure.launch is not None and self._window.ctx > max(tenure.launch.plan.ctx, tenure.wish)
+        return tenure.stale or wider
 
     async def _on_stop_if_idle(self, message: StopIfIdle) -> None:
         if self.tenure is not None and self.state is State.SERVING and self.front.line.idle:
@@ -264,7 +332,7 @@ class Instance:
     def _spawn(self) -> None:
         self.breaker.on_spawn()
         self.tenure = Tenure(self.key, self._around, self.post)
-        self.tenure.begin(self._window.ctx)
+        self.tenure.begin(self._window.ctx, vision=self.front.pictured)
         self._later("check", CHECK_SECS, Check(self.tenure))
         self._around.events.emit("loading", model=self.key)
 
@@ -273,7 +341,7 @@ class Instance:
         assert tenure is not None
         assert tenure.launch is not None
         tenure.mark_ready()
-        self.last_error = ""
+        self.last_error, self._detoured = "", False
         self.breaker.on_ready(self._clock.now())
         self._around.meter.on_spawn(self.key, tenure.load_seconds)
         self._around.events.emit(
@@ -301,6 +369,8 @@ class Instance:
             self._around.events.emit("breaker_open", model=self.key, seconds=verdict.wait)
         if self.tenure is not None and self.tenure.ready_at is None:
             self._window.on_failed_load()
+            if self.tenure.vision:
+                self.sight.on_failed_load(teaching.projector_load_failed(self.key, self.last_error), now)
 
     def _stopped(self) -> None:
         self.breaker.on_stop()
@@ -313,11 +383,20 @@ class Instance:
         return self.tenure.bury()
 
     def _fail(self) -> None:
-        self.front.fail(self._error or Busy(teaching.evicted_while_waiting(self.key)))
+        error, spared = self._failure()
+        self._detoured = False
+        self.front.fail(error, pictured=spared)
 
     def _doom(self) -> None:
-        assert self._error is not None
-        self._doomed += [(future, self._error) for future in self.front.take_waiting()]
+        error, spared = self._failure()
+        self._doomed += [(future, error) for future in self.front.take_waiting(pictured=spared)]
+
+    def _failure(self) -> tuple[BlazarError, bool]:
+        """What who waits is told, and whether only who brings a picture: text is served by a child without a projector."""
+        error, tenure = self._error or Busy(teaching.evicted_while_waiting(self.key)), self.tenure
+        if tenure is None or not tenure.vision or tenure.ready_at is not None or tenure in self._lost:
+            return error, False
+        return self.sight.refusal(self._clock.now()) or error, True
 
     def _end(self) -> None:
         """There is no child: whoever waits for that is told, whoever waits for a child wants a new one."""
@@ -335,6 +414,8 @@ class Instance:
         self._around.changed()
         if self.front.wanted:
             self.post(Want())
+        else:
+            self._detoured = False
 
     # Timers, and our own failure
 

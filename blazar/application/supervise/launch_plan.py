@@ -5,9 +5,10 @@ of it is the kind's own. Settings are read by index, so that a key which configu
 an option without effect.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 from blazar.application.ports.children import LaunchPlan
@@ -17,17 +18,22 @@ from blazar.application.ports.hardware import HardwareCensus
 from blazar.application.supervise.belongings import Belongings, belongings
 from blazar.application.supervise.charges import NOBODY, Usage
 from blazar.application.supervise.endpoint import endpoint_for
-from blazar.application.supervise.extra_words import ADDED
+from blazar.application.supervise.extra_words import ADDED, slot_bound
 from blazar.application.supervise.fit_settings import slots_for
+from blazar.application.supervise.named_files import look_for
 from blazar.application.supervise.preparation import Preparation, embeds
+from blazar.application.supervise.rerouting import Detour, Lacks
 from blazar.application.supervise.sizing import Sizing
 from blazar.application.supervise.surroundings import Launch, Sized
-from blazar.domain.errors import BadModelFile, BadShape, NotFound
+from blazar.domain import teaching
+from blazar.domain.errors import BadModelFile, BadShape, Malformed, NotFound, Refusal, Unserved
 from blazar.domain.fit.shape import ModelShape, heads_of
-from blazar.domain.kinds import EngineKind, Task
-from blazar.domain.launch import Beside, Brief, Drafts, Places, compile_launch
+from blazar.domain.kinds import EngineKind, Task, Weights
+from blazar.domain.launch import Beside, Brief, Compiled, Drafts, Places, compile_launch
+from blazar.domain.manners import spelled
 from blazar.domain.records import Engine, Model
-from blazar.domain.routing import Rejected, Route, lane_for, rejections
+from blazar.domain.routing import Rejected, Route, Rules, Subject, architecture_unserved, lane_for, rejections
+from blazar.domain.told_paths import told_paths
 
 SUPPLIED = frozenset(
     {
@@ -46,9 +52,14 @@ def nobody_said(_: str) -> Mapping[str, str]:
     return {}
 
 
-def nothing_beside(_: Model) -> Beside:
-    """Where nobody keeps what belongs together."""
-    return Beside()
+def nothing_curated(_: str) -> tuple[str, ...]:
+    """Where there is no registry of forks."""
+    return ()
+
+
+def parts_beside(model: Model) -> Beside:
+    """What the row itself keeps: the files of a diffusion set."""
+    return Beside(components=dict(model.components))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +68,9 @@ class LaunchPlanner:
 
     `settings_for(name)` is the effective flat configuration of one model, `origins_for(name)` who set it. `probe` may have to run
     a binary once: warm it off the loop. `beside_for(model)` are the draft and the components that belong to it, `places` the
-    folders of sessions, of lookup caches and of sockets.
+    folders of sessions, of lookup caches and of sockets. `rules()` is `[engine_routing]` as it is now, `curated(arch)` names the
+    registry's lanes that serve an architecture and must not block, `lacks` what builds were seen to end over. `refused()` is what is
+    wrong with a configuration file that cannot be used: then what holds is what was read before.
     """
 
     engines: EngineCatalog
@@ -67,41 +80,64 @@ class LaunchPlanner:
     settings_for: Callable[[str], Mapping[str, Any]]
     sizing: Sizing
     origins_for: Callable[[str], Mapping[str, str]] = nobody_said
-    beside_for: Callable[[Model], Beside] = nothing_beside
+    beside_for: Callable[[Model], Beside] = parts_beside
     places: Places = field(default_factory=Places)
+    rules: Callable[[], Rules] = Rules
+    curated: Callable[[str], Sequence[str]] = nothing_curated
+    lacks: Lacks = field(default_factory=Lacks)
+    refused: Callable[[], Sequence[str]] = tuple
 
     def task(self, model: Model) -> Task:
         """What its child will be started for (D38)."""
+        if model.weights is Weights.DIFFUSION:
+            return Task.IMAGE
         return Task.EMBED if embeds(self.settings_for(model.name), model.embeds) else Task.CHAT
 
     def route(self, model: Model) -> Route:
         """Which build serves it, and why not the others. Raises `Unserved`."""
-        return lane_for(model.weights, self.engines.list_engines(), frozenset(self.drivers), self._pin(model))
+        engines = self.engines.list_engines()
+        return lane_for(self._subject(model, engines), engines, frozenset(self.drivers), self.rules())
 
     def rejected(self, model: Model) -> tuple[Rejected, ...]:
         """Every lane with its reason, for a model that nothing can serve."""
-        return rejections(model.weights, self.engines.list_engines(), frozenset(self.drivers), self._pin(model))
+        engines = self.engines.list_engines()
+        return rejections(self._subject(model, engines), engines, frozenset(self.drivers), self.rules())
 
-    def _pin(self, model: Model) -> str:
+    def detour(self, launch: Launch, said: Sequence[str]) -> Detour | None:
+        """Where a model goes after a child died while loading, if its last lines say that it does not know the architecture.
+
+        From then on its build is not asked for that architecture again.
+        """
+        if not self.lacks.note(launch.engine, launch.model, said):
+            return None
+        engines = self.engines.list_engines()
+        error = architecture_unserved(self._subject(launch.model, engines), engines)
+        with suppress(Unserved):
+            return Detour(self.route(launch.model).engine, error)
+        return Detour(None, error)
+
+    def _subject(self, model: Model, engines: Sequence[Engine]) -> Subject:
+        arch, lacking = model.arch or self.lacks.named(model), self.lacks.tags(model, engines)
+        return Subject(model.weights, arch, self.pin(model), lacking, tuple(self.curated(arch)) if lacking else ())
+
+    def pin(self, model: Model) -> str:
+        """The engine that its override names: a build or a kind; "" where it has none."""
         return str(self.settings_for(model.name)["engine"])
 
-    def plan(self, model: Model, key: str = "", ctx: int = 0, usage: Usage = NOBODY) -> Launch:
+    def plan(self, model: Model, key: str = "", ctx: int = 0, usage: Usage = NOBODY, *, vision: bool = False) -> Launch:
         """Everything a spawn needs. `ctx` is a wish for a larger window (case B8), `usage` what others take of the machine.
 
-        The verdict may be a refusal; then the launch is what comes nearest.
+        `vision`: it is to take pictures, where the model has a projector. The verdict may be a refusal; then the launch is what comes nearest.
 
         Raises `Unserved`, and `Malformed` for extra arguments that the build does not know or that are ours to say.
         """
-        engine = self.route(model).engine
-        driver = self.drivers[engine.kind]
+        engine, driver = self._served(model)
         prepared = self.sizing.prepare(self.settings_for(model.name), engine.kind)
-        brief, prepared, beside = self._brief(model, engine, prepared)
+        brief, prepared, beside = self._brief(model, engine, prepared, vision=vision)
         prepared = self._drafting(prepared, driver.drafts(brief), brief.shape)
         sized = self.sized(model, engine, prepared, ctx, usage)
         brief, notes = _decided(brief, prepared, ctx, sized)
-        if engine.kind in SPREADING:
-            brief = replace(brief, placement=self.sizing.machine(engine, usage))
-        compiled = compile_launch(driver, brief)
+        compiled = self._compiled(driver, self._spread(brief, engine, usage))
         endpoint = endpoint_for(prepared.settings, key or model.name, driver, self.places.socket)
         plan = LaunchPlan(
             key=key or model.name,
@@ -112,21 +148,68 @@ class LaunchPlanner:
             # A person's environment wins over the plan's.
             env=tuple(sorted((dict(compiled.env) | prepared.settings["engine_env"]).items())),
             notes=(*notes, *beside.notes, *compiled.notes, *endpoint.notes),
-            ctx=brief.ctx,
+            ctx=_window(brief, engine),
             slots=_slots(prepared, sized),
             weights=model.size,
             decisions=compiled.decisions,
             socket=endpoint.socket,
             auth=endpoint.auth,
+            listed=spelled(driver.manners.listed_as, model),
         )
-        return Launch(plan, model, engine, driver.load_cap_secs, ctx, sized, prepared.settings["rpc_servers"])
+        return Launch(
+            plan,
+            model,
+            engine,
+            driver.load_cap_secs,
+            ctx,
+            sized,
+            _workers(driver, compiled.words),
+            vision=vision,
+            projector=engine.kind is EngineKind.LLAMACPP and brief.task is Task.CHAT and not beside.blind,
+            blind=beside.blind,
+            manners=driver.manners,
+            called=spelled(driver.manners.asked_as, model),
+        )
 
-    def _brief(self, model: Model, engine: Engine, prepared: Preparation) -> tuple[Brief, Preparation, Belongings]:
+    def _served(self, model: Model) -> tuple[Engine, Driver]:
+        """Who serves it. A kind without such a route would answer every request with a 404, so that it is not even planned."""
+        engine = self.route(model).engine
+        driver = self.drivers[engine.kind]
+        if self.task(model) not in driver.manners.tasks:
+            raise Malformed(teaching.kind_makes_no_embeddings(model.name, driver.manners.name), "model")
+        return engine, driver
+
+    def takes_pictures(self, model: Model) -> bool:
+        """Whether a request with pictures would get a child with a projector; of other kinds than llama.cpp nothing is claimed."""
+        try:
+            engine = self.route(model).engine
+            if engine.kind is not EngineKind.LLAMACPP or self.task(model) is not Task.CHAT:
+                return False
+            prepared = self.sizing.prepare(self.settings_for(model.name), engine.kind)
+            return not belongings(model, prepared, self.sizing.files, self.places, vision=True).blind
+        except Refusal:
+            return False
+
+    def _spread(self, brief: Brief, engine: Engine, usage: Usage) -> Brief:
+        if engine.kind not in SPREADING:
+            return brief
+        return replace(brief, placement=self.sizing.machine(engine, usage))
+
+    def _compiled(self, driver: Driver, brief: Brief) -> Compiled:
+        """The child's command line, with every file that it names looked for."""
+        compiled = compile_launch(driver, brief)
+        look_for(told_paths(driver.paths, compiled.decisions), brief, self.sizing.files, self.places.socket)
+        return compiled
+
+    def _brief(
+        self, model: Model, engine: Engine, prepared: Preparation, *, vision: bool
+    ) -> tuple[Brief, Preparation, Belongings]:
         """Everything that is known before anything is planned, with what is loaded beside the model."""
         task, beside = self.task(model), Belongings(Places())
         if engine.kind is EngineKind.LLAMACPP:
-            beside = belongings(model, prepared, self.sizing.files, self.places)
-        if beside.encoder is not None and task is Task.CHAT:
+            wanted = vision if task is Task.CHAT else None
+            beside = belongings(model, prepared, self.sizing.files, self.places, vision=wanted)
+        if beside.encoder is not None:
             prepared = prepared.with_projector(beside.encoder)
         raw = self.settings_for(model.name)
         brief = Brief(
@@ -137,7 +220,7 @@ class LaunchPlanner:
             tag=engine.tag,
             origins=self.origins_for(model.name),
             task=task,
-            vision=bool(beside.projector) and task is Task.CHAT,
+            vision=bool(beside.projector),
             shape=self.sizing.facts(model) if engine.kind in SPREADING else self.sizing.shape(model, engine),
             beside=self.beside_for(model)._replace(projector=beside.projector),
             places=beside.places,
@@ -189,6 +272,18 @@ def _decided(brief: Brief, prepared: Preparation, wish: int, sized: Sized | None
         ctx_size=verdict.settings.ctx if placed else window.ctx_size,
     )
     return decided, verdict.notes
+
+
+def _window(brief: Brief, engine: Engine) -> int:
+    """What one request may fill: a slot's share of a common cache may be held to less than the window."""
+    bound = slot_bound(brief.settings) if engine.kind is EngineKind.LLAMACPP else 0
+    return min(brief.ctx, bound) if bound > 0 else brief.ctx
+
+
+def _workers(driver: Driver, words: Sequence[str]) -> str:
+    """Whom the child will be told of. Of several times the last one counts, as for the engine."""
+    said = [value for word, value in pairwise(words) if word == driver.workers_flag]
+    return said[-1] if said else ""
 
 
 def _slots(prepared: Preparation, sized: Sized | None) -> int:

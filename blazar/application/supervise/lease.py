@@ -16,7 +16,19 @@ class Landlord(Protocol):
 class ChildLease(Lease):
     """See `Lease`. Made on the hot path: plain slots, nothing computed."""
 
-    __slots__ = ("_held", "_landlord", "_tenure", "ctx", "load_seconds", "model", "queue_seconds", "upstream")
+    __slots__ = (
+        "_held",
+        "_landlord",
+        "_tenure",
+        "blind",
+        "called",
+        "ctx",
+        "load_seconds",
+        "manners",
+        "model",
+        "queue_seconds",
+        "upstream",
+    )
 
     def __init__(
         self, landlord: Landlord, tenure: Tenure, load_seconds: float = 0.0, queue_seconds: float = 0.0
@@ -27,6 +39,8 @@ class ChildLease(Lease):
         self.model = launch.model
         self.upstream = child.upstream
         self.ctx = launch.plan.ctx
+        self.blind = launch.blind
+        self.called, self.manners = launch.called or launch.model.name, launch.manners
         self.load_seconds = load_seconds
         self.queue_seconds = queue_seconds
         self._landlord = landlord

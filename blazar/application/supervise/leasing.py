@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 from blazar.application.ports.upstream import Upstream
 from blazar.domain.errors import Fault
 from blazar.domain.kinds import Task
+from blazar.domain.manners import Manners
 from blazar.domain.records import Model
 
 DEFAULT_WAIT = 30.0
@@ -24,6 +25,8 @@ class Ask(NamedTuple):
     key: str = ""
     tell_depth: Callable[[int], None] | None = None
     """Hears how many waited for the model already when this request got in line."""
+    vision: bool = False
+    """It brings pictures: a child without a projector is no use to it."""
 
 
 class Lease(Protocol):
@@ -32,6 +35,9 @@ class Lease(Protocol):
     model: Model
     upstream: Upstream
     ctx: int
+    called: str  # what a request must call the model
+    manners: Manners  # how the child wants to be asked
+    blind: str  # why this child takes no pictures, "" where it does or where its engine alone knows
     load_seconds: float  # 0 when the child was serving already
     queue_seconds: float
 

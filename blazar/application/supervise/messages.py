@@ -11,16 +11,20 @@ class Want(NamedTuple):
 
 
 class Reshape(NamedTuple):
-    """Somebody waits for a larger window than the child has (case B8)."""
+    """Somebody waits for a larger window than the child has (case B8), or brings a picture that it cannot take."""
 
 
 class Evict(NamedTuple):
-    """Go: drain for `limit` seconds first, or not at all. `done` is told whether there was a child, once it is gone."""
+    """Go: drain for `limit` seconds first, or not at all. `done` is told whether there was a child, once it is gone.
+
+    `vision` means a child with a projector, and no other.
+    """
 
     cause: str
     force: bool = False
     limit: float = 0.0
     done: asyncio.Future[bool] | None = None
+    vision: bool = False
 
 
 class StopIfIdle(NamedTuple):

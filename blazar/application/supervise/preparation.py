@@ -7,6 +7,7 @@ configured (`blazar fit` of a file, of a repository) may count the one that lies
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Any, NamedTuple, TypeVar
 
 from blazar.application.ports.weights import WeightFiles
@@ -171,14 +172,15 @@ def _draft_keys(settings: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def prepare(settings: Mapping[str, Any], files: WeightFiles, words: Sequence[str]) -> Preparation:
+def prepare(settings: Mapping[str, Any], files: WeightFiles, words: Sequence[str], folder: str = "") -> Preparation:
     """Read one model's extra `words` and the headers of the files that they name.
 
-    A file that cannot be read is not counted, and a note says so: the engine tells better what is wrong with it. Raises
-    `Malformed` for a value that the engine would end itself over.
+    A file that cannot be read is not counted, and a note says so: the engine tells better what is wrong with it. What is no whole
+    path among the words counts from `folder`, where children run. Raises `Malformed` for a value that the engine would end itself over.
     """
-    extra = read_extra(words, settings)
+    extra = _seen_from(folder, read_extra(words, settings))
     notes = [teaching.extra_args_planned(extra.flags)] if extra.flags else []
+    notes += [teaching.extra_args_counted(extra.added)] if extra.added else []
     adapters = tuple(scaled(item)[0] for item in settings["loras"])
     extras = Extras(
         projector=next(iter(_read(extra, "projector", files.projector_in, notes)), None),
@@ -189,6 +191,17 @@ def prepare(settings: Mapping[str, Any], files: WeightFiles, words: Sequence[str
         ),
     )
     return Preparation({**settings, **extra.keys}, extra, extras, tuple(notes))
+
+
+def _seen_from(folder: str, extra: Extra) -> Extra:
+    def whole(named: str | Sequence[str]) -> str | tuple[str, ...]:
+        return (
+            str(PurePath(folder, named))
+            if isinstance(named, str)
+            else tuple(str(PurePath(folder, one)) for one in named)
+        )
+
+    return extra._replace(files={what: whole(named) for what, named in extra.files.items()}) if folder else extra
 
 
 def _draft_in(files: WeightFiles) -> Callable[[str], ModelShape]:

@@ -11,8 +11,6 @@ from blazar.domain.fit.shares import HOST
 from blazar.domain.fit.verdict import Outcome, Verdict
 
 MIB = 2**20
-OPEN = 8192
-"""The key's default, MiB. Nobody has to have chosen it, so it gives way without a word; another value is a choice and stays."""
 
 
 class PromptCache(NamedTuple):
@@ -22,17 +20,17 @@ class PromptCache(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def prompt_cache(configured: int, capped: int, verdict: Verdict | None, machine: Machine | None) -> PromptCache:
-    """`configured` is the key's value, `capped` the same within its share of the machine, both MiB.
+def prompt_cache(capped: int, said: str, verdict: Verdict | None, machine: Machine | None) -> PromptCache:
+    """`capped` is what is wanted within its share of the machine, MiB; `said` is how somebody wrote it, "" where nobody did.
+
+    The default gives way to the plan without a word; what somebody chose stays, whatever its value, and is commented on.
 
     `verdict` is the plan of the load and `machine` what it was made on; without them nobody knows what is left.
     """
     left = spare(verdict, machine)
     if left is None or capped <= left:
         return PromptCache(capped)
-    return (
-        PromptCache(left) if configured == OPEN else PromptCache(capped, (teaching.prompt_cache_beyond(capped, left),))
-    )
+    return PromptCache(capped, (teaching.prompt_cache_beyond(said, left),)) if said else PromptCache(left)
 
 
 def spare(verdict: Verdict | None, machine: Machine | None) -> int | None:

@@ -6,24 +6,39 @@ how much memory is free and which build is active must not look like a change of
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from blazar.application.ports.hardware import HardwareCensus
 from blazar.application.supervise.charges import NOBODY, Usage
 from blazar.application.supervise.launch_plan import LaunchPlanner
 from blazar.application.supervise.sizing import Sizing
 from blazar.application.supervise.surroundings import Launch
-from blazar.domain.errors import BlazarError
+from blazar.domain import teaching
+from blazar.domain.errors import BlazarError, Refusal
 from blazar.domain.fit.machine import Machine as Placement
 from blazar.domain.records import Engine, Machine, Model
 
 Settings = Mapping[str, Any]
+Refused = TypeVar("Refused", bound=Refusal)
 
 
-def plan_once(planner: LaunchPlanner, model: Model, key: str, ctx: int = 0, usage: Usage = NOBODY) -> Launch:
+def plan_once(
+    planner: LaunchPlanner, model: Model, key: str, ctx: int = 0, usage: Usage = NOBODY, *, vision: bool = False
+) -> Launch:
     """A launch of one configuration, remembered with it: a reload in the middle of planning would otherwise mix two."""
     settings = planner.settings_for(model.name)
-    return _fixed(planner, model.name, settings).plan(model, key, ctx, usage)._replace(settings=settings)
+    fixed = _fixed(planner, model.name, settings)
+    try:
+        return fixed.plan(model, key, ctx, usage, vision=vision)._replace(settings=settings)
+    except Refusal as refusal:
+        raise by_former(planner, refusal) from None
+
+
+def by_former(planner: LaunchPlanner, refusal: Refused) -> Refused:
+    """The same refusal; while the file as it is now cannot be used, it says that a former one decided: else who mends the file wonders."""
+    if planner.refused():  # what is wrong with it is for who manages this daemon: a caller may be anybody
+        refusal.args = (teaching.by_former_configuration(str(refusal)),)
+    return refusal
 
 
 def outdated(planner: LaunchPlanner, launch: Launch, settings: Settings) -> bool:
@@ -44,7 +59,8 @@ def _fixed(planner: LaunchPlanner, name: str, settings: Settings) -> LaunchPlann
 def _told(planner: LaunchPlanner, launch: Launch, settings: Settings) -> object:
     """What a child would be told; the sentence where it would be refused: that is news as well."""
     try:
-        plan = _fixed(planner, launch.model.name, settings).plan(launch.model, launch.plan.key, launch.wish).plan
+        fixed = _fixed(planner, launch.model.name, settings)
+        plan = fixed.plan(launch.model, launch.plan.key, launch.wish, vision=launch.vision).plan
     except BlazarError as refusal:
         return str(refusal)
     return plan.tag, plan.words, plan.env, plan.socket, plan.auth

@@ -25,12 +25,16 @@ from blazar.domain.records import Engine, Model
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """May run a binary and ask drivers: off the loop. Without `lister` and `use` the census alone is believed."""
+    """May run a binary and ask drivers: off the loop. Without `lister` and `use` the census alone is believed.
+
+    `folder` is where children run.
+    """
 
     files: WeightFiles
     hardware: HardwareCensus
     lister: DeviceLister | None = None
     use: DeviceUse | None = None
+    folder: str = ""
 
     def prepare(self, settings: Mapping[str, Any], kind: EngineKind = EngineKind.LLAMACPP) -> Preparation:
         """A model's configuration, with what stands in its extra words and in the files that they name.
@@ -38,10 +42,9 @@ class Sizing:
         Of other engines' words nothing is known: they are passed on and change no plan. Nor can one of them stretch a window.
         """
         if kind is EngineKind.LLAMACPP:
-            return prepare(settings, self.files, settings["extra_args"])
+            return prepare(settings, self.files, settings["extra_args"], self.folder)
         found = prepare({**settings, "ctx_extend": 0.0}, self.files, ())
-        # A picture has no window that anybody could miss.
-        missed = settings["ctx_extend"] > 1 and kind is not EngineKind.SDCPP
+        missed = settings["ctx_extend"] > 1
         return replace(found, notes=(*found.notes, teaching.window_not_stretched(kind))) if missed else found
 
     def fits_without(self, sized: Sized, keys: Collection[str]) -> bool:
@@ -64,6 +67,13 @@ class Sizing:
         """What is free for a newcomer on that engine's devices, those of its RPC workers among them."""
         listed = self.lister.list_devices(engine, workers) if self.lister is not None else None
         return usage.left_of(fit_machine(self.hardware.read(), usage.running, listed))
+
+    def sees_workers(self, engine: Engine, workers: str) -> bool | None:
+        """Whether that build finds a device on its workers; None where it does not say what it finds."""
+        listed = self.lister.list_devices(engine, workers) if self.lister is not None else None
+        if listed is None:
+            return None
+        return any(device.kind == "rpc" for device in fit_machine(self.hardware.read(), (), listed).devices)
 
     def usage(self, tenants: Iterable[Tenant], *, rested: bool = False, gone: Collection[str] = ()) -> Usage:
         """What these children take, or will take once all of them rest; those that will be `gone` take nothing."""

@@ -16,6 +16,7 @@ from blazar.application.ports.clock import Clock, Timer
 from blazar.application.ports.hardware import HardwareCensus
 from blazar.application.ports.telemetry import Events, Meter
 from blazar.application.ports.weights import WeightFiles
+from blazar.application.ports.workers import Workers
 from blazar.application.supervise.admission import Admission, Look, hopeless_by, judge
 from blazar.application.supervise.capacity import Capacity
 from blazar.application.supervise.charges import Tenant
@@ -25,7 +26,8 @@ from blazar.application.supervise.launch_plan import LaunchPlanner
 from blazar.application.supervise.lease import ChildLease
 from blazar.application.supervise.leasing import Ask, Leasing
 from blazar.application.supervise.messages import Evict, StopIfIdle
-from blazar.application.supervise.review import outdated, plan_once
+from blazar.application.supervise.preflight import Preflight
+from blazar.application.supervise.review import by_former, outdated, plan_once
 from blazar.application.supervise.surroundings import Launch, Limits, Surroundings
 from blazar.application.supervise.viewing import occupant_of, tenant_of, view_of
 from blazar.application.supervise.views import InstanceView, Supervising
@@ -33,7 +35,7 @@ from blazar.domain import teaching
 from blazar.domain.errors import Busy, Forbidden, Malformed, ModelNotFound, NotFound
 from blazar.domain.instance.eviction import Occupant
 from blazar.domain.instance.machine import GONE
-from blazar.domain.kinds import EngineKind, Task
+from blazar.domain.kinds import EngineKind, Task, Weights
 from blazar.domain.names import near, parse_ref, resolve
 from blazar.domain.records import Model
 
@@ -59,6 +61,7 @@ class Supervisor(Leasing, Supervising):
     events: Events
     limits: Limits = field(default_factory=Limits)
     blocking: Blocking = asyncio.to_thread
+    workers: Workers | None = None
     _instances: dict[str, Instance] = field(default_factory=dict, init=False)
     _fast: dict[str, Front] = field(default_factory=dict, init=False)
     _revision: int = field(default=-1, init=False)
@@ -87,9 +90,11 @@ class Supervisor(Leasing, Supervising):
             prepare=self._prepare,
             claim=self._capacity.claim,
             admit=admission,
+            preflight=Preflight(self.workers, self._sees_workers),
             changed=self._changed,
             review=self._review,
             task=self.planner.task,
+            detour=self.planner.detour,
         )
 
     async def start(self) -> None:
@@ -121,7 +126,9 @@ class Supervisor(Leasing, Supervising):
         if ask.allowed is not None and instance.key not in self._meant(ask.allowed):
             raise Forbidden(teaching.key_not_for_model(ask.key, ask.model))
         if instance.front.task is not ask.task:
-            raise Malformed(_wrong_task(instance.key, ask.task), "model")
+            raise Malformed(_wrong_task(instance.model, instance.front.task, ask.task), "model")
+        if ask.vision:
+            await self._check_sight(instance)
         return await instance.acquire(ask)
 
     # Supervising
@@ -132,25 +139,26 @@ class Supervisor(Leasing, Supervising):
     async def load(self, model: str, keep_alive: float | None = None) -> InstanceView:
         wanted = parse_ref(model)
         instance = self._instance_for(wanted.model)
-        if wanted.vision or wanted.replica is not None:
+        if wanted.replica is not None:
             raise Malformed(teaching.one_child_only(model, wanted.model), "model")
-        await instance.front.until_ready()
+        if wanted.vision:
+            await self._check_sight(instance)
+        await instance.until_ready(vision=wanted.vision)
         if keep_alive is not None:
             instance.front.stay(keep_alive)
         return view_of(instance)
 
     async def evict(self, ref: str, *, force: bool = False, cause: str = "asked") -> list[str]:
         wanted = parse_ref(ref)
-        exact = wanted.replica is not None or wanted.vision
         name = resolve(wanted.model, {*self._instances, *self._names()})
         if name not in self._instances and self.catalog.find_model(name) is None:
             raise ModelNotFound(wanted.model, near(wanted.model, self._names()))
         meant = [
             one
             for one in self._instances.values()
-            if parse_ref(one.key).model == name and (not exact or parse_ref(one.key) == wanted._replace(model=name))
+            if parse_ref(one.key).model == name and wanted.replica in (None, parse_ref(one.key).replica)
         ]
-        message = Evict(cause, force=force, limit=self.limits.drain_secs)
+        message = Evict(cause, force=force, limit=self.limits.drain_secs, vision=wanted.vision)
         gone = await asyncio.gather(*(one.evict(message) for one in meant))
         return sorted(one.key for one, was_there in zip(meant, gone, strict=True) if was_there)
 
@@ -164,6 +172,7 @@ class Supervisor(Leasing, Supervising):
         self._capacity.changed()
         for instance in self._instances.values():
             instance.front.rearm()
+            instance.sight.forget()  # what failed may have been mended
             if instance.tenure is None:
                 instance.front.task = self.planner.task(instance.model)
         await asyncio.gather(*(self._review(key) for key in list(self._instances)))
@@ -237,14 +246,28 @@ class Supervisor(Leasing, Supervising):
 
     # What instances ask of us
 
-    async def _prepare(self, key: str, ctx: int) -> Launch:
+    async def _check_sight(self, instance: Instance) -> None:
+        """Before a child that serves text makes room for pictures: raises why the next one would not take any, or would not fit.
+
+        Advice: what holds when its successor is planned, and what that one has become, decide (`Instance.acquire`).
+        """
+        if instance.sees:
+            return
+        launch = await self._prepare(instance.key, 0, vision=True)
+        if launch.blind:
+            raise Malformed(launch.blind, "model")
+        look: Look = await self.blocking(partial(self._look, launch, self.tenants(), gone={instance.key}))
+        if look.refusal is not None and not look.evict and not look.later:
+            raise look.refusal
+
+    async def _prepare(self, key: str, ctx: int, vision: bool = False) -> Launch:
         """The plan as the catalog is now: a row that went away or was replaced while somebody waited is noticed here."""
         while True:
             model = self._row(key)
-            launch: Launch = await self.blocking(partial(self._plan, model, key, ctx))
+            launch: Launch = await self.blocking(partial(self._plan, model, key, ctx, vision=vision))
             if self._row(key) == model:
                 if (hopeless := hopeless_by(launch, guard=self.limits.spawn_mem_guard)) is not None:
-                    raise hopeless
+                    raise by_former(self.planner, hopeless)
                 return launch
 
     def _row(self, key: str) -> Model:
@@ -253,11 +276,11 @@ class Supervisor(Leasing, Supervising):
             raise ModelNotFound(key, near(key, self._names()))
         return model
 
-    def _plan(self, model: Model, key: str, ctx: int) -> Launch:
+    def _plan(self, model: Model, key: str, ctx: int, *, vision: bool) -> Launch:
         """In a thread: reads files, asks the drivers, and runs a build that was never asked for its flags."""
         if (path := self.files.missing(model.files)) is not None:
             raise NotFound(teaching.model_file_gone(key, path))
-        return plan_once(self.planner, model, key, ctx)
+        return plan_once(self.planner, model, key, ctx, vision=vision)
 
     async def _review(self, key: str) -> None:
         """Whether its child still is what the configuration means. One that loads is looked at when it is ready."""
@@ -282,12 +305,23 @@ class Supervisor(Leasing, Supervising):
         found = (tenant_of(one, pinned=one.key in pinned) for one in others)
         return tuple(one for one in found if one is not None)
 
-    def _look(self, launch: Launch, tenants: tuple[Tenant, ...]) -> Look:
-        """In a thread, like planning: `launch` again, as the machine is now."""
+    def _look(self, launch: Launch, tenants: tuple[Tenant, ...], gone: Collection[str] = ()) -> Look:
+        """In a thread, like planning: `launch` again, as the machine is now, or will be once `gone` are."""
         self.planner.sizing.forget(lists=bool(tenants))
-        usage = self.planner.sizing.usage(tenants)
-        fresh = plan_once(self.planner, launch.model, launch.plan.key, launch.wish, usage)
+        usage = self.planner.sizing.usage(tenants, gone=gone)
+        vision = launch.vision
+        fresh = plan_once(self.planner, launch.model, launch.plan.key, launch.wish, usage, vision=vision)
         return judge(fresh, tenants, self.planner.sizing, guard=self.limits.spawn_mem_guard)
+
+    async def _sees_workers(self, launch: Launch) -> bool | None:
+        """What was planned for them has seen them; else the build is asked once more: they may have come since."""
+        if launch.sized is None:
+            return None
+        if any(device.kind == "rpc" for device in launch.sized.machine.devices):
+            return True
+        sees = partial(self.planner.sizing.sees_workers, launch.engine, launch.workers)
+        seen: bool | None = await self.blocking(sees)
+        return seen
 
     async def _off_the_loop(self, work: Callable[[], Any]) -> Any:
         return await self.blocking(work)
@@ -306,5 +340,13 @@ class Supervisor(Leasing, Supervising):
             instance.post(StopIfIdle("capacity"))
 
 
-def _wrong_task(name: str, asked: Task) -> str:
-    return teaching.not_an_embedder(name) if asked is Task.EMBED else teaching.embedder_cannot_chat(name)
+def _wrong_task(model: Model, served: Task, asked: Task) -> str:
+    """Why this model cannot do what is asked, and what can: nothing is started for it (the contract's gate in both directions)."""
+    if served is Task.IMAGE:
+        return teaching.draws_pictures(model.name)
+    if asked is Task.IMAGE:
+        say = teaching.embedder_draws_nothing if served is Task.EMBED else teaching.text_draws_nothing
+        return say(model.name)
+    if asked is Task.EMBED and model.weights is Weights.MLX_QUANT:
+        return teaching.kind_makes_no_embeddings(model.name, "mlx-lm")
+    return teaching.not_an_embedder(model.name) if asked is Task.EMBED else teaching.embedder_cannot_chat(model.name)

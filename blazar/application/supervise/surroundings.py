@@ -1,19 +1,21 @@
 """What every instance needs of the world, and the numbers that configuration sets. Decides nothing."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from blazar.application.ports.children import Children, LaunchPlan
 from blazar.application.ports.clock import Clock
 from blazar.application.ports.telemetry import Events, Meter
+from blazar.application.supervise.rerouting import Detour
 from blazar.domain.fit.machine import Machine
 from blazar.domain.fit.settings import Settings
 from blazar.domain.fit.shape import ModelShape
 from blazar.domain.fit.verdict import Verdict
 from blazar.domain.instance.idle import FOREVER, LONGEST_STAY
 from blazar.domain.kinds import Task
+from blazar.domain.manners import LLAMACPP, Manners
 from blazar.domain.records import Engine, Model
 
 
@@ -55,6 +57,11 @@ class Launch(NamedTuple):
     sized: Sized | None = None  # None: nobody can count what these weights take
     workers: str = ""  # RPC servers that the child is told of
     settings: Mapping[str, Any] = MappingProxyType({})  # the configuration that it was planned with
+    vision: bool = False  # requests with pictures asked for it
+    projector: bool = False  # it is told of one
+    blind: str = ""  # why it takes no pictures; "": it does, or its engine alone knows
+    manners: Manners = LLAMACPP  # how its server wants to be asked
+    called: str = ""  # what a request must call the model; "": its name
 
     @property
     def verdict(self) -> Verdict | None:
@@ -62,15 +69,21 @@ class Launch(NamedTuple):
         return None if self.sized is None else self.sized.verdict
 
 
+class Preflights(Protocol):
+    """Looks at what a launch needs of other machines: before anybody leaves for it, and `last`, right before it starts."""
+
+    async def __call__(self, launch: Launch, *, last: bool) -> None: ...
+
+
 @dataclass(slots=True)
 class Surroundings:
     """Ports, the limits as they are now, and the supervisor's services to its instances.
 
-    `prepare(key, ctx)` plans a launch, `claim(key)` returns once there is room for one more child, `admit(launch)` once there
-    is memory, with the launch as it is planned then. Each raises a Refusal, and each may take a while: whoever awaits it must
+    `prepare(key, ctx, vision)` plans a launch, `claim(key)` returns once there is room for one more child, `admit(launch)` once there
+    is memory, with the launch as it is planned then; `preflight(launch)` that its workers are there. Each raises a Refusal, and each may take a while: whoever awaits it must
     expect to be called off meanwhile. `changed()` tells the supervisor that a child became ready or idle, or went away,
     `review(key)` that it is ready and may have been planned with a configuration that has changed since. `task(model)` is what
-    its next child will be started for.
+    its next child will be started for, `detour(launch, lines)` where it goes when its build ended over the architecture.
     """
 
     clock: Clock
@@ -78,9 +91,11 @@ class Surroundings:
     meter: Meter
     events: Events
     limits: Limits
-    prepare: Callable[[str, int], Awaitable[Launch]]
+    prepare: Callable[[str, int, bool], Awaitable[Launch]]
     claim: Callable[[str], Awaitable[None]]
     admit: Callable[[Launch], Awaitable[Launch]]
+    preflight: Preflights
     changed: Callable[[], None]
     review: Callable[[str], Awaitable[None]]
     task: Callable[[Model], Task]
+    detour: Callable[[Launch, Sequence[str]], Detour | None]

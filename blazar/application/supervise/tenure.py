@@ -10,6 +10,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from blazar.application.ports.children import Child
+from blazar.application.supervise.rerouting import LAST_WORDS
 from blazar.application.supervise.surroundings import Launch, Surroundings
 from blazar.application.supervise.waiting import settle, within
 from blazar.domain import teaching
@@ -93,11 +94,14 @@ class Tenure:
         self.has_room = False
         self.admitted = False  # its memory is promised to it, from then until it is ready
         self.wish = 0  # the window asked for; grows until the plan stands
+        self.vision = False  # whether pictures were asked for before it did
+        self.stale = False  # its successor is to take over, for pictures that came later or for another configuration
         self.started_at = around.clock.now()
         self.ready_at: float | None = None
         self.most = 0  # bytes of main memory that it has been seen to hold while it served
         self.cause = ""  # why we want it gone
         self.signalled = False
+        self.last_words: tuple[str, ...] = ()  # more of them, for the daemon to read
         self.last_lines: tuple[str, ...] = ()
         self.ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._around = around
@@ -112,9 +116,9 @@ class Tenure:
     def load_seconds(self) -> float:
         return 0.0 if self.ready_at is None else self.ready_at - self.started_at
 
-    def begin(self, ctx: int) -> None:
+    def begin(self, ctx: int, *, vision: bool = False) -> None:
         """Bring a child up; tells Started and Ready, or NotStarted."""
-        self.wish = ctx
+        self.wish, self.vision = ctx, vision
         self._bringing = self._run(self._bring_up())
         self._bringing.add_done_callback(self._on_brought)
 
@@ -122,11 +126,13 @@ class Tenure:
         around = self._around
         try:
             launch = self.launch = await self._plan()
+            await around.preflight(launch, last=False)
             await around.claim(self.key)
             self.has_room = True
             # After others have gone, so that their memory counts as free; planned anew, for there may be more or less of it.
             launch = self.launch = await around.admit(launch)
             self.admitted = True  # before anything is awaited: nobody else is promised the same bytes
+            await around.preflight(launch, last=True)
             self.watch = LoadWatch(around.clock.now(), around.limits.model_load_timeout_secs or launch.load_cap)
             self._starting = True
             child = self.child = await around.children.spawn(launch.plan)
@@ -141,11 +147,11 @@ class Tenure:
         self._post(Ready(self))
 
     async def _plan(self) -> Launch:
-        """The plan for the largest window that was asked for while planning, which may run a binary and take seconds."""
+        """The plan for all that was asked for while planning, which may run a binary and take seconds."""
         while True:
-            wish = self.wish
-            launch = await self._around.prepare(self.key, wish)
-            if wish == self.wish:
+            wish, vision = self.wish, self.vision
+            launch = await self._around.prepare(self.key, wish, vision)
+            if (wish, vision) == (self.wish, self.vision):
                 return launch
 
     def _on_brought(self, task: asyncio.Task[None]) -> None:
@@ -157,7 +163,8 @@ class Tenure:
     async def _watch(self) -> None:
         assert self.child is not None
         status = await self.child.wait()
-        self.last_lines = tuple(self.child.last_lines(LAST_LINES))
+        self.last_words = tuple(self.child.last_lines(LAST_WORDS))
+        self.last_lines = self.last_words[-LAST_LINES:]
         settle(self.ended, status)
         self._post(Exited(self, status))
 

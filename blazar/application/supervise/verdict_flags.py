@@ -61,7 +61,7 @@ def _beside(chosen: Settings, settings: Mapping[str, Any]) -> dict[str, Any]:
 def env_for(verdict: Verdict, machine: Machine) -> dict[str, str]:
     """Variables that keep devices' names and the plan's cards together; empty where no card of CUDA's is planned with.
 
-    A child over several cards is held to them where there is no doubt which these are (`shards.pins`). ODD: in doubt its environment
+    A child over several cards is held to them where there is no doubt which these are (`shards.pins`). ODD: in doubt the environment
     stays untouched (setup document). One card is named by `--device` alone, for among the visible ones it would be numbered anew.
     """
     chosen = [device for device in machine.pool if device.name in verdict.pins]

@@ -40,6 +40,7 @@ def view_of(instance: Instance) -> InstanceView:
         planned=launch.verdict.exact_bytes if launch and launch.verdict else 0,
         measured=needed.total,
         allocated=sum(buffer.bytes for buffer in needed.buffers),
+        outdated=instance.front.outdated,
         devices=memory.devices,
     )
 
@@ -104,4 +105,5 @@ def tenant_of(instance: Instance, *, pinned: bool) -> Tenant | None:
         again=((HOST, tenure.most),) if _may_sleep(tenure.launch.plan) else (),
         tenure=tenure,
         launch=tenure.launch,
+        argv=tuple(child.argv) if child is not None else (),
     )

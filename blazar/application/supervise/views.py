@@ -29,6 +29,7 @@ class InstanceView(NamedTuple):
         0  # what it uses, all places together; of its main memory, `rss`, without pages it will not read again
     )
     allocated: int = 0  # what of that the engine says it allocated or mapped; 0: it says nothing
+    outdated: bool = False  # the configuration means otherwise by now: it is replaced once nothing runs on it
     devices: tuple[tuple[str, int], ...] = ()  # what of that lies on accelerators, by the engine's names
 
 

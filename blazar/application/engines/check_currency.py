@@ -1,0 +1,114 @@
+"""Whether newer builds of the installed engines are out. Looks and remembers; never downloads, installs or activates (contract)."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from blazar.application.engines.pick_release import PickRelease, Target
+from blazar.application.ports.clock import Clock
+from blazar.application.ports.engines import EngineCatalog
+from blazar.domain import teaching
+from blazar.domain.errors import BlazarError
+from blazar.domain.kinds import EngineKind, Provenance
+from blazar.domain.records import Engine
+from blazar.domain.releases import REPOSITORIES, STABLE, is_newer
+
+FROM_RELEASES = frozenset({Provenance.ARCHIVE, Provenance.BUILT})
+"""What upstream's releases have news about: the user's own binary, a wheel, a fork come from elsewhere."""
+
+
+class Currency(NamedTuple):
+    """What is known about one kind. `stable` is upstream's stamp of the active build, `trouble` why nothing is known.
+
+    `back`: the channel has an older build than the active one, as the stable one may.
+    """
+
+    kind: EngineKind
+    active: str
+    newest: str = ""
+    available: bool = False
+    back: bool = False
+    stable: str = ""
+    newest_stable: str = ""
+    trouble: str = ""
+    checked_at: float = 0.0
+
+
+def compare(active: Engine, target: Target, channel: str, stable: Target | None) -> Currency:
+    """The active build against what its channel means now, and whether it is the one that upstream's stable release stamps."""
+    release = active.release or active.tag
+    newest = target.release.tag
+    newer = is_newer(newest, release)
+    back = channel == STABLE and release != newest and not newer
+    stamp = stable.stable or stable.release.tag if stable is not None and stable.release.tag == release else ""
+    stamp = stamp or (target.stable if newest == release else "")
+    return Currency(
+        active.kind,
+        active.tag,
+        newest,
+        available=release != newest and (newer or back),
+        back=back,
+        stable="" if stamp == release else stamp,
+        newest_stable=target.stable,
+    )
+
+
+@dataclass(slots=True)
+class CheckCurrency:
+    """Remembers the last look in `last`, by kind. `open_pick` opens the feed for one look, and closes it with the second function."""
+
+    engines: EngineCatalog
+    open_pick: Callable[[], tuple[PickRelease, Callable[[], None]]]
+    clock: Clock
+    last: tuple[Currency, ...] = field(default=())
+
+    def __call__(self) -> tuple[Currency, ...]:
+        """Blocking. Asks only about kinds that are installed from releases; what went wrong is in the rows, nothing is raised."""
+        found = tuple(self._look())
+        self.last = found
+        return found
+
+    def _look(self) -> Iterator[Currency]:
+        rows = [row for row in self.engines.list_engines() if row.active and row.kind in REPOSITORIES]
+        rows = [row for row in rows if row.provenance in FROM_RELEASES]
+        if not rows:
+            return
+        now = self.clock.wall()
+        try:
+            pick, close = self.open_pick()
+        except BlazarError as trouble:
+            yield from (Currency(row.kind, row.tag, trouble=str(trouble), checked_at=now) for row in rows)
+            return
+        try:
+            for row in rows:
+                yield self._of(row, pick)._replace(checked_at=now)
+        finally:
+            close()
+
+    def _of(self, row: Engine, pick: PickRelease) -> Currency:
+        try:
+            target = pick.target(row.kind)
+            # Only llama.cpp stamps builds; elsewhere a release that is no prerelease is stable by itself.
+            stable = pick.stable_of(row.kind) if row.kind is EngineKind.LLAMACPP else None
+            return compare(row, target, pick.sources.channel, stable)
+        except BlazarError as trouble:
+            return Currency(row.kind, row.tag, trouble=str(trouble))
+
+
+def said_of(row: Currency) -> str:
+    """What follows from a look, in a sentence."""
+    kind, active = row.kind.value, teaching.stable_named(row.active, row.stable) if row.stable else row.active
+    if row.trouble:
+        return teaching.currency_failed(kind, row.trouble)
+    if row.back:
+        return teaching.engine_channel_behind(kind, row.newest, active)
+    return (
+        teaching.engine_update_available(kind, row.newest, active)
+        if row.available
+        else teaching.engine_current(kind, active)
+    )
+
+
+def currency_row(row: Currency) -> dict[str, Any]:
+    """One kind as JSON: what `/api/engines` answers and `engine check --json` prints."""
+    return {**row._asdict(), "kind": row.kind.value}

@@ -1,0 +1,63 @@
+"""After an install: keep the newest builds of a kind, delete the others outright (`keep_tags`)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from blazar.application.engines.removal import Unused, remove_engine_row_and_tree
+from blazar.application.engines.remove_engine import STAYS
+from blazar.application.ports.engines import EngineBuilds, EngineCatalog
+from blazar.domain.errors import Refusal
+from blazar.domain.kinds import EngineKind, Provenance
+from blazar.domain.records import Engine
+from blazar.domain.versions import tag_key
+
+
+class Pruned(NamedTuple):
+    """Tags that went, and why others that should have gone are still there."""
+
+    removed: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PruneEngines:
+    """The active build, pinned ones and those that are not ours stay on top of the newest."""
+
+    engines: EngineCatalog
+    builds: EngineBuilds
+    unused: Unused
+    keep: int
+
+    def __call__(self, kind: EngineKind, fresh: str = "") -> Pruned:
+        """`fresh`: what was just installed stays, too. Never raises for a build that cannot go now: the next install takes it."""
+        removed, kept = [], []
+        for tag in superfluous(self.engines.list_engines(), kind, self.keep):
+            if tag == fresh:
+                continue
+            try:
+                remove_engine_row_and_tree(self.engines, self.builds, self.unused, tag)
+                removed.append(tag)
+            except (Refusal, OSError) as reason:
+                kept.append(str(reason))
+        return Pruned(tuple(removed), tuple(kept))
+
+
+def superfluous(rows: Iterable[Engine], kind: EngineKind, keep: int) -> list[str]:
+    """Tags beyond the `keep` newest of each lane of the kind, but for those that are protected; the oldest first."""
+    lanes: dict[str, list[Engine]] = {}
+    for row in rows:
+        if row.kind is kind and row.provenance not in STAYS:
+            lanes.setdefault(_lane(row), []).append(row)
+    beyond = [row for lane in lanes.values() for row in sorted(lane, key=_age, reverse=True)[keep:]]
+    return [row.tag for row in sorted(beyond, key=_age) if not row.active and not row.pinned]
+
+
+def _lane(row: Engine) -> str:
+    """Every fork is a lane of its own: one must not push out another, nor what mainstream publishes."""
+    return row.source.partition("@")[0] or row.tag if row.provenance is Provenance.FORK else ""
+
+
+def _age(row: Engine) -> tuple[float, tuple[int, int, tuple[tuple[int, int, str], ...]]]:
+    """By when it came or was last chosen: what served until now is the one to go back to, however old its number is."""
+    return max(row.installed_at, row.used_at), tag_key(row.tag)
