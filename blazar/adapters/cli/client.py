@@ -5,7 +5,7 @@ Nothing is retried: a request may have been acted upon.
 
 import http.client
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -36,16 +36,16 @@ class DaemonFailed(Fault):
 
 
 class DaemonClient:
-    """One daemon, one connection a request."""
+    """One daemon, one connection a request. `no_key` says why a key could not be found where it should stand; "" is no trouble."""
 
-    def __init__(self, url: str, key: str | None = None) -> None:
+    def __init__(self, url: str, key: str | None = None, no_key: Callable[[], str] = str) -> None:
         parts = urlsplit(url)
-        self.url = url
+        self.url, self._no_key = url, no_key
         self._host, self._port, self._tls = parts.hostname or "127.0.0.1", parts.port, parts.scheme == "https"
         self._headers = {"Accept": "application/json"}
         if key:
             if not key.isascii() or not key.isprintable():  # it would break the header line
-                raise Malformed(teaching.unauthorized())
+                raise Malformed(teaching.unauthorized() + teaching.cli_key())
             self._headers["Authorization"] = f"Bearer {key}"
 
     def call(self, method: str, path: str, body: Any = None, *, timeout: float | None = QUICK) -> Any:
@@ -93,12 +93,23 @@ class DaemonClient:
             begun = Answer(self.url, connection, timeout)
             begun.begin(method, path, data, headers)
             if raise_for_status:
-                begun.raise_for_status()
+                self._raise_for_status(begun)
             answer = begun
         finally:
             if answer is None:  # Ctrl-C included: the request must not go on at the other end
                 connection.close()
         return answer
+
+    def _raise_for_status(self, answer: "Answer") -> None:
+        """A file that cannot be read is why no key, or an old one, was sent: that is what has to be put right."""
+        try:
+            answer.raise_for_status()
+        except DaemonRefused as refused:
+            if refused.status != UNAUTHORIZED:
+                raise
+            # The daemon speaks of headers, which nobody types here.
+            told = f"{self._no_key() or refused}{teaching.cli_key()}"
+            raise DaemonRefused(told, UNAUTHORIZED, refused.field) from refused
 
 
 class Answer:
@@ -196,8 +207,6 @@ def _said(url: str, status: int, raw: bytes) -> Refusal | Fault:
     sentence = _sentence(body)
     if sentence is None:
         return Fault(teaching.daemon_not_ours(url))
-    if status == UNAUTHORIZED:
-        sentence += teaching.cli_key()  # the daemon speaks of headers, which nobody types here
     return DaemonRefused(sentence, status, _field(body)) if status < 500 else DaemonFailed(sentence, status)
 
 

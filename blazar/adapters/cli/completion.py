@@ -27,8 +27,9 @@ class Node(NamedTuple):
 
 
 MODEL_NAMES = "blazar list --quiet 2>/dev/null"
+ENGINE_TAGS = "blazar engine list --quiet 2>/dev/null"
 KEY_NAMES = "blazar config list --quiet 2>/dev/null"
-_LISTED = {"MODEL": MODEL_NAMES, "SRC": MODEL_NAMES, "TARGET": MODEL_NAMES, "KEY": KEY_NAMES}
+_LISTED = {"MODEL": MODEL_NAMES, "SRC": MODEL_NAMES, "TARGET": MODEL_NAMES, "KEY": KEY_NAMES, "TAG": ENGINE_TAGS}
 """By the name that a positional has in the help."""
 
 

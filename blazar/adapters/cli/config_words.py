@@ -53,11 +53,13 @@ examples:
   blazar config set semantic_cache.enabled true        a key of a table
   blazar config set engine_env.HF_HOME /data/hf        a variable for engines
   blazar config set model_overrides.smollm2-135m.ctx 4096    for one model
+  blazar config set tls_cert=/etc/blazar/cert.pem tls_key=/etc/blazar/key.pem
+                                           several at once: keys that need each other
   blazar config set model_overrides.NAME.extra_args -- --temp 0
                                            words with dashes stand behind --
 
   The rest of the file stays as it is, and the file before the change lies
-  beside it (.bak). A running daemon follows by itself.
+  beside it (.bak; the last ten are kept). A running daemon follows by itself.
 """
 
 
@@ -96,10 +98,10 @@ def _add_changing(config: "Family") -> None:
         host=False,
         more=CONFIG_SET_EXAMPLES,
     )
-    change.add_argument("key", metavar="KEY", help="as for get (blazar config list)")
-    change.add_argument("values", nargs="+", metavar="VALUE", help="of a list each item, or all as TOML or JSON")
-    unset = config.add("unset", "take a key out of the configuration file", action="config-unset", host=False)
-    unset.add_argument("key", metavar="KEY", help="as for get (blazar config list)")
+    change.add_argument("key", metavar="KEY", help="as for get (blazar config list); KEY=VALUE for several at once")
+    change.add_argument("values", nargs="*", metavar="VALUE", help="of a list each item, or all as TOML or JSON")
+    unset = config.add("unset", "take keys out of the configuration file", action="config-unset", host=False)
+    unset.add_argument("keys", nargs="+", metavar="KEY", help="as for get (blazar config list)")
     config.add(
         "edit",
         "edit the configuration file with $VISUAL or $EDITOR; only a valid one is kept",

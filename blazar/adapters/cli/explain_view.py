@@ -11,9 +11,12 @@ _WIDEST = 44
 """Characters up to which a flag keeps its reason on its own line; paths are longer."""
 
 
-def command_lines(argv: Sequence[str], decisions: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The words as a shell takes them, each flag beside its reason; what was left out follows with a mark."""
-    said = [(shlex.join(map(str, one["words"])), str(one["reason"])) for one in decisions if one["words"]]
+def command_lines(
+    argv: Sequence[str], decisions: Sequence[Mapping[str, Any]], endpoint: Sequence[Mapping[str, Any]] = ()
+) -> Iterator[str]:
+    """The words as a shell takes them, each flag beside its reason, the endpoint's last; what was left out follows with a mark."""
+    spoken = [one for one in (*decisions, *endpoint) if one["words"]]
+    said = [(shlex.join(map(str, one["words"])), str(one["reason"])) for one in spoken]
     program = list(argv[: max(0, len(argv) - sum(len(one["words"]) for one in decisions))])
     yield "argv"
     if program:

@@ -13,6 +13,8 @@ from blazar.domain import teaching
 from blazar.domain.errors import Malformed
 
 DEFAULT_PORT = 11435
+LONGEST_HOST = 253
+"""Characters of a name that can be looked up (RFC 1035)."""
 _LOOPBACK = ("localhost", "::1")
 
 
@@ -44,9 +46,13 @@ def read_note(run_dir: Path, processes: Processes) -> Note | None:
 
 def find_target(option: str | None, env: Mapping[str, str], run_dir: Path, processes: Processes) -> Target:
     """`--host`, BLAZAR_HOST, the note, the default address; the first that is there."""
-    named = option or env.get("BLAZAR_HOST")
-    if named:
-        return Target(normal_url(named), explicit=True)
+    if option:
+        return Target(normal_url(option), explicit=True)
+    if named := env.get("BLAZAR_HOST"):
+        try:
+            return Target(normal_url(named), explicit=True)
+        except Malformed as wrong:
+            raise Malformed(teaching.host_variable_unusable(named), "BLAZAR_HOST") from wrong
     note = read_note(run_dir, processes)
     if note is not None:
         return Target(note.url, explicit=False, note=note)
@@ -66,6 +72,7 @@ def normal_url(text: str) -> str:
     except ValueError as wrong:
         raise Malformed(teaching.host_unusable(text), "host") from wrong
     odd = parts.scheme not in ("http", "https") or parts.path or parts.query or any(c.isspace() for c in bare)
+    odd = odd or not host.isprintable() or len(host) > LONGEST_HOST
     odd = odd or ("://" in text and "://" not in bare)  # a scheme and nothing else
     if odd or not bare or port == 0:
         raise Malformed(teaching.host_unusable(text), "host")
@@ -82,10 +89,7 @@ def api_key(env: Mapping[str, str], config_file: Path, url: str) -> str | None:
     """
     if env.get("BLAZAR_API_KEY"):
         return env["BLAZAR_API_KEY"]
-    from urllib.parse import urlsplit
-
-    host = urlsplit(url).hostname or ""
-    if not (host in _LOOPBACK or host.startswith("127.")):
+    if not takes_key_from_file(env, url):
         return None
     keys = _keys_in(config_file)
     if env.get("BLAZAR_KEYS"):
@@ -95,6 +99,14 @@ def api_key(env: Mapping[str, str], config_file: Path, url: str) -> str | None:
         keys += [{"key": key.secret} for key in new_keys(env["BLAZAR_KEYS"], keys)]
     keys.sort(key=lambda row: bool(row.get("models")))
     return next((str(row["key"]) for row in keys if row.get("key")), None)
+
+
+def takes_key_from_file(env: Mapping[str, str], url: str) -> bool:
+    """Whether a daemon at `url` is shown a key of the configuration file."""
+    from urllib.parse import urlsplit
+
+    host = urlsplit(url).hostname or ""
+    return not env.get("BLAZAR_API_KEY") and (host in _LOOPBACK or host.startswith("127."))
 
 
 def _keys_in(config_file: Path) -> list[dict[str, Any]]:

@@ -21,6 +21,8 @@ ENVIRONMENT = (
     ("BLAZAR_HOST", "the daemon to talk to, as --host"),
     ("BLAZAR_API_KEY", "the key sent to it (default: [[keys]] of config.toml)"),
     ("BLAZAR_ENGINE_PATH", "a llama-server of your own, used by the daemon"),
+    ("BLAZAR_GH_BASE", "host of engine releases, for GitHub's"),
+    ("BLAZAR_REPO", "llama.cpp's repository: OWNER/NAME"),
     ("HF_TOKEN", "token for private and gated repositories (fit hf:…)"),
     ("HF_ENDPOINT", "another hub than https://huggingface.co (fit hf:…)"),
     ("BLAZAR_DEBUG", "show tracebacks"),
@@ -184,7 +186,10 @@ def build_parser(only: Collection[str] = ()) -> argparse.ArgumentParser:
     _add_models(verbs)
     _add_children(verbs)
     _add_fit(verbs)
-    _add_engines(verbs.group("engine", "list, install, choose and remove engine builds", "list|install|use|rm"))
+    if not only or "engine" in only:
+        from blazar.adapters.cli.engine_words import add_engines
+
+        add_engines(verbs)
     if not only or {"config", "migrate"} & set(only):
         from blazar.adapters.cli.config_words import add_config  # its words would cost every other verb
 
@@ -211,9 +216,14 @@ def _parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Na
     args, rest = parser.parse_known_args(words)
     if rest:
         if getattr(args, "action", "") != "run" or any(word.startswith("-") and word != "-" for word in rest):
-            prog = f"blazar {args.verb}" if getattr(args, "verb", None) else "blazar"
-            raise UsageError(f"unrecognized arguments: {' '.join(rest)}", prog)
+            verb, action = getattr(args, "verb", None) or "", getattr(args, "action", "")
+            # A verb of a family has a help of its own.
+            prog = f"blazar {action.replace('-', ' ') if action.startswith(f'{verb}-') else verb}".rstrip()
+            hint = _sentence("config_words_behind_dashes", args.key, rest) if action == "config-set" else ""
+            raise UsageError(f"unrecognized arguments: {' '.join(rest)}{hint}", prog)
         args.prompt = [*args.prompt, *rest]
+    if getattr(args, "action", "") == "config-set" and not args.values and "=" not in args.key:
+        raise UsageError(_sentence("config_value_missing", args.key), "blazar config set")
     return args
 
 
@@ -255,10 +265,14 @@ MOST_GIB = 2**20
 
 
 def _wrong(sentence: str, fact: Any) -> argparse.ArgumentTypeError:
-    """A sentence of `teaching`, which is imported when somebody errs."""
+    return argparse.ArgumentTypeError(_sentence(sentence, fact))
+
+
+def _sentence(name: str, *facts: Any) -> str:
+    """Of `teaching`, which is imported when somebody errs."""
     from blazar.domain import teaching
 
-    return argparse.ArgumentTypeError(getattr(teaching, sentence)(fact))
+    return str(getattr(teaching, name)(*facts))
 
 
 def _tokens(text: str) -> int:
@@ -341,9 +355,21 @@ def _add_run(verbs: Family) -> None:
 
 
 def _add_models(verbs: Family) -> None:
-    add = verbs.add("import", "add a GGUF file to the catalog by hardlink, without copying it", host=False)
-    add.add_argument("path", metavar="PATH", help="the file; of a set of shards any one")
-    add.add_argument("--name", metavar="N", help="name of the model (default: from the file's name)")
+    add = verbs.add("import", "add a model to the catalog by hardlink, without copying it", host=False)
+    add.add_argument(
+        "path",
+        metavar="PATH",
+        help="a GGUF file (of a set of shards any one), a folder of safetensors or MLX weights, or a diffusion model",
+    )
+    add.add_argument("--name", metavar="N", help="name of the model (default: from the file's or the folder's name)")
+    add.add_argument(
+        "--with",
+        action="append",
+        default=[],
+        dest="parts",
+        metavar="ROLE=PATH",
+        help="a file that a diffusion model needs besides its own: vae, tae, clip_l, clip_g, t5xxl, llm, …; repeatable",
+    )
     verbs.add("list", "list the models of the catalog; with --quiet their names only", aliases=["ls"])
     show = verbs.add("show", "say what is known about a model")
     show.add_argument("model", metavar="MODEL")
@@ -364,7 +390,7 @@ def _add_children(verbs: Family) -> None:
     ps = verbs.add("ps", "list the loaded models and the engines that serve them")
     ps.add_argument("--reset", action="store_true", help="let models be tried again at once whose engine kept crashing")
     load = verbs.add("load", "load a model now; starts the daemon if none answers")
-    load.add_argument("model", metavar="MODEL")
+    load.add_argument("model", metavar="MODEL", help="MODEL, or MODEL@vision to have its projector attached at once")
     load.add_argument("--keep-alive", metavar="D", help="how long it stays without requests: 10m, seconds, -1 (stays)")
     evict = verbs.add(
         "evict", "stop the engine of a model; answers under way have up to 30 s to finish", aliases=["unload"]
@@ -402,26 +428,6 @@ def _add_fit(verbs: Family) -> None:
         "--gpu", type=_sizes, metavar="GiB,…", help="imagine empty cards of these sizes: 24,24; 0 for none"
     )
     fit.add_argument("--ram", type=_gib, metavar="GiB", help="imagine this much main memory, all of it free")
-
-
-def _add_engines(verbs: Family) -> None:
-    verbs.add(
-        "list",
-        "list the engine builds, the active one of each kind first",
-        aliases=["ls"],
-        action="engine-list",
-        host=False,
-    )
-    install = verbs.add(
-        "install", "install a release archive beside the builds that are there", action="engine-install", host=False
-    )
-    install.add_argument("file", metavar="FILE", help="a .tar.gz or .zip as the engine's project publishes it")
-    install.add_argument("--sha256", metavar="HEX", help="its checksum as published; required")
-    install.add_argument("--tag", metavar="T", help="name of the build (default: from the archive)")
-    use = verbs.add("use", "make a build the active one of its kind", action="engine-use", host=False)
-    use.add_argument("tag", metavar="TAG")
-    remove = verbs.add("rm", "remove a build", action="engine-rm", host=False)
-    remove.add_argument("tag", metavar="TAG")
 
 
 def _add_installation(verbs: Family) -> None:

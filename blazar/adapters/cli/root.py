@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 if TYPE_CHECKING:
     from blazar.adapters.cli.client import DaemonClient
     from blazar.adapters.cli.locate import Target
+    from blazar.application.engines.build_engine import Order, Told
+    from blazar.application.engines.check_currency import Currency
+    from blazar.application.engines.install_lane import Offers, Wish
+    from blazar.application.engines.install_release import Installed
+    from blazar.application.engines.install_release import Told as Fetched
+    from blazar.application.engines.update_engine import Update
+    from blazar.application.engines.update_venv import VenvUpdate
     from blazar.application.ports.processes import Processes
+    from blazar.application.ports.venvs import Say
+    from blazar.domain.kinds import EngineKind
     from blazar.domain.records import Engine, Model
 
 Verb = Callable[[argparse.Namespace, "Root"], int]
@@ -34,8 +43,8 @@ class Models(Protocol):
         """All rows, by name."""
         ...
 
-    def add(self, path: str, name: str | None) -> "tuple[Model, bool]":
-        """Import a file or shard set; the row, and whether it was that very file already."""
+    def add(self, path: str, name: str | None, parts: Sequence[tuple[str, str]] = ()) -> "tuple[Model, bool]":
+        """Import a file, a set or a folder; the row, and whether it was that very model already. `parts`: role and path."""
         ...
 
     def show(self, name: str, *, verbose: bool) -> dict[str, Any]:
@@ -51,6 +60,14 @@ class Models(Protocol):
         ...
 
 
+class Pruning(NamedTuple):
+    """Builds that an install pushed out, why others are still there, and how many are kept."""
+
+    removed: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    keep: int = 0
+
+
 class Engines(Protocol):
     """The builds of this data folder."""
 
@@ -61,23 +78,87 @@ class Engines(Protocol):
         """Active first within a kind."""
         ...
 
-    def install(self, file: str, sha256: str | None, tag: str | None) -> "Engine":
+    def install(self, file: str, sha256: str | None, tag: str | None, kind: "EngineKind") -> "Engine":
         """Unpack and enter a release archive."""
+        ...
+
+    def build(self, order: "Order", told: "Told") -> "Engine":
+        """Make one from source and enter it."""
+        ...
+
+    def release_in(self, name: str) -> str | None:
+        """The release that a file's name speaks of."""
+        ...
+
+    def fetch(
+        self, kind: "EngineKind", tag: str | None, asset: str | None, sha256: str | None, told: "Fetched"
+    ) -> "Installed":
+        """Download and enter a release: of that tag, else what the channel has."""
+        ...
+
+    def update(self, kind: "EngineKind", told: "Fetched", say: Callable[[str], None], *, gate: bool) -> "Update":
+        """Bring the active build up to what its channel has. `say` gets what takes long besides."""
+        ...
+
+    def check(self) -> "tuple[Currency, ...]":
+        """Look for newer builds; install nothing."""
+        ...
+
+    def prune(self, fresh: "Engine") -> "Pruning":
+        """Delete what is older than the builds that `keep_tags` keeps; `fresh` was just installed."""
         ...
 
     def use(self, tag: str) -> "Engine":
         """Make it the active one."""
         ...
 
+    def rollback(self, kind: "EngineKind") -> "Engine":
+        """Make the one active that was it before."""
+        ...
+
+    def pin(self, tag: str, *, pinned: bool) -> "Engine":
+        """Hold it as it is, or let go."""
+        ...
+
     def remove(self, tag: str) -> None:
         """Row and folder."""
+        ...
+
+    @property
+    def lanes(self) -> "Lanes":
+        """What is installed from elsewhere than an archive."""
+        ...
+
+
+class Lanes(Protocol):
+    """Engines that are no archive of a release: Python packages, and forks at one commit."""
+
+    def available(self) -> "Offers":
+        """What the capability registry lists."""
+        ...
+
+    def lane(self, name: str, wish: "Wish", told: "Fetched") -> "Engine":
+        """Install one of these."""
+        ...
+
+    def fork(self, text: str, architectures: Sequence[str], wish: "Wish", told: "Fetched") -> "Engine":
+        """Install a person's own, pinned."""
+        ...
+
+    def venv(self, kind: "EngineKind", tag: str | None, backend: str | None, say: "Say") -> "Engine":
+        """Install a Python package in an environment of its own."""
+        ...
+
+    def update_venv(self, kind: "EngineKind", say: "Say") -> "VenvUpdate":
+        """Its newest version beside it, and active."""
         ...
 
 
 class Changed(NamedTuple):
     """What became of one key. `value` and `before`: what holds and held, secrets hidden; `toml`, `was`: the same as in the file.
 
-    `changed`: the file had to be written; `shadow`: a variable of this shell that wins; `restart`: only a new daemon reads it.
+    `changed`: the file had to be written; `shadow`: a variable of this shell that wins; `restart`: only a new daemon reads it;
+    `warnings`: what should be known since.
     """
 
     key: str
@@ -88,6 +169,7 @@ class Changed(NamedTuple):
     changed: bool
     shadow: str
     restart: bool
+    warnings: Sequence[str] = ()
 
 
 class Settings(Protocol):
@@ -121,12 +203,12 @@ class Settings(Protocol):
         """The file as JSON Schema."""
         ...
 
-    def change(self, key: str, words: Sequence[str]) -> Changed:
-        """Have the file say so; raises for what it cannot say."""
+    def change(self, wishes: Sequence[tuple[str, Sequence[str]]]) -> Sequence[Changed]:
+        """Have the file say all of it, each a key with the words for its value, or nothing of it; raises for what it cannot say."""
         ...
 
-    def unset(self, key: str) -> Changed:
-        """Have the file say nothing about it."""
+    def unset(self, keys: Sequence[str]) -> Sequence[Changed]:
+        """Have the file say nothing about them."""
         ...
 
     def migrate(self) -> Sequence[str] | None:
@@ -199,6 +281,10 @@ class Root(Protocol):
 
     def check_start(self, config: str | None) -> None:
         """Raise what would keep a daemon with this configuration file from starting."""
+        ...
+
+    def start_warnings(self, host: str | None, config: str | None) -> Sequence[str]:
+        """What a daemon that was started like this says in its log alone, and should be known."""
         ...
 
     def close(self) -> None:

@@ -5,9 +5,13 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from blazar.adapters.cli.render import Style, is_terminal
+from blazar.adapters.cli.render import Style, clean, is_terminal, safe_text
+from blazar.domain import teaching
+
+if TYPE_CHECKING:
+    from blazar.adapters.cli.root import Pruning
 
 
 def put_json(value: Any) -> None:
@@ -20,7 +24,7 @@ def confirm(args: argparse.Namespace, sentence: str, **facts: Any) -> None:
     if args.json:
         put_json(facts)
     elif not args.quiet:
-        print(sentence)
+        print(safe_text(sentence))  # a path or a name in it may steer a terminal
 
 
 @contextmanager
@@ -34,3 +38,11 @@ def working(args: argparse.Namespace, what: str) -> Iterator[None]:
     finally:
         if shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def say_pruned(args: argparse.Namespace, pruning: "Pruning") -> None:
+    """What went is said with the install itself where JSON is asked for; what could not go is a warning."""
+    if pruning.removed and not args.json:
+        confirm(args, teaching.engines_pruned(pruning.removed, pruning.keep))
+    for why in pruning.kept:
+        print(clean(teaching.warning(teaching.engine_not_pruned(why))), file=sys.stderr)

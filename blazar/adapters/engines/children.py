@@ -6,6 +6,7 @@ follows the thread that started the child (D32).
 
 import asyncio
 import json
+import logging
 import os
 import shutil
 import socket
@@ -18,6 +19,8 @@ from pathlib import Path
 from blazar.adapters.engines import tether
 from blazar.adapters.engines.environment import engine_env
 from blazar.adapters.engines.exits import when_ended
+from blazar.adapters.engines.launch_lines import launch_lines
+from blazar.adapters.engines.listeners import listens_alone
 from blazar.adapters.engines.measuring import ChildMemory
 from blazar.adapters.engines.runfiles import NO_KEY, PidRecord, RunFiles, pid_records, sweep_sockets
 from blazar.adapters.engines.spec import EngineSpec
@@ -33,9 +36,13 @@ from blazar.domain.errors import Fault, SpawnFailed
 from blazar.domain.instance.machine import LADDER, LOST_AFTER
 from blazar.domain.kinds import EngineKind
 
+_LOG = logging.getLogger("blazar.spawn")
+
 LOOPBACK = "127.0.0.1"
 SECRET_BYTES = 16
 LOG_CHECK_SECS = 60.0
+CHAT = b"/v1/chat/completions"
+JSON_BODY = ((b"content-type", b"application/json"),)
 READY_SECS = 2.0
 """Bounds one question of the ready poll."""
 GONE_CHECK_SECS = 0.02
@@ -72,7 +79,7 @@ class SubprocessChild(Child):
         self._secret = owner.entropy.token(SECRET_BYTES) if plan.auth and spec.key_file_flag else ""
         self._ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._closing: list[asyncio.Task[None]] = []
-        self._served = self._told = self._second = False
+        self._served = self._told = self._second = self._shares = False
         self._cut, self._read = 0, 0
         if self._secret:
             self._files.write_key(self._secret)
@@ -132,7 +139,7 @@ class SubprocessChild(Child):
     def _lost_its_port(self, status: int) -> bool:
         phrase = self._spec.port_taken
         fresh = not (self._served or self._told or self._second or self.plan.socket)
-        return fresh and status > 0 and bool(phrase) and phrase in self._files.tail()
+        return fresh and (self._shares or (status > 0 and bool(phrase) and phrase in self._files.tail()))
 
     def signal(self, number: int) -> None:
         self._told = True
@@ -145,14 +152,14 @@ class SubprocessChild(Child):
         if self._ended.done():
             return False
         try:
-            health = await self.upstream.fetch(ChildCall(b"GET", self._spec.health), READY_SECS)
-            if health.status != 200:
+            if not await self._is_healthy():
                 return False
             # Another program may sit on this port by now (case G17): it must accept our key and serve our alias.
             models = await self.upstream.fetch(ChildCall(b"GET", self._spec.models), READY_SECS)
+            ours = models.status == 200 and _serves(models.body, self.plan.listed or self.plan.model)
+            if not ours or not self._is_alone() or not await self._computes():
+                return False
         except Fault:
-            return False
-        if models.status != 200 or not _serves(models.body, self.plan.model):
             return False
         if not self._served:
             self._served = True
@@ -160,6 +167,29 @@ class SubprocessChild(Child):
                 self._files.guard_socket()
             self._memory.ask_drivers()
         return True
+
+    async def _is_healthy(self) -> bool:
+        spec = self._spec
+        health = await self.upstream.fetch(ChildCall(b"GET", spec.health), READY_SECS)
+        if spec.failed and health.status == spec.failed:
+            self._process.kill()  # it would stay for ever and serve nobody
+        return health.status == 200
+
+    async def _computes(self) -> bool:
+        """By a request, where health says nothing about it. What it answers does not matter: a refusal is an answer as well."""
+        spec = self._spec
+        if not spec.proof or self._served:
+            return True
+        await self.upstream.fetch(ChildCall(b"POST", CHAT, spec.proof, JSON_BODY), spec.load_cap_secs)
+        return await self._is_healthy()
+
+    def _is_alone(self) -> bool:
+        """ODD: one that shares its port is ended, to start over on another: half of our requests would be somebody else's."""
+        if not self._spec.alone or self.plan.socket or listens_alone(self.pid, self.port) is not False:
+            return True
+        self._shares = True
+        self._process.kill()
+        return False
 
     def progress(self) -> int:
         self._read = max(self._read, bytes_read(self.pid))
@@ -189,8 +219,10 @@ class SubprocessChild(Child):
 
 
 def _serves(body: bytes, alias: str) -> bool:
+    """Whether it lists that name. Of a folder, also under the path that its links lead to: some engines resolve it."""
+    names = {alias, os.path.realpath(alias)} if Path(alias).is_absolute() else {alias}
     try:
-        return any(row["id"] == alias for row in json.loads(body)["data"])
+        return any(row["id"] in names for row in json.loads(body)["data"])
     except (ValueError, KeyError, TypeError):
         return False
 
@@ -227,6 +259,9 @@ class SubprocessChildren(Children):
         """Start the process. Its output goes straight into its log: no pipe that somebody would have to drain."""
         pipe = self._watched_pipe()
         words = [*(tether.shim(pipe) if tether.has_shim() else ()), *argv]
+        if _LOG.isEnabledFor(logging.DEBUG):
+            for line in launch_lines(argv, plan):
+                _LOG.debug("%s", line)
         env = engine_env(spec.scrubbed, (*plan.env, (tether.PARENT_VARIABLE, str(os.getpid()))))
         log = files.open_log()
         try:

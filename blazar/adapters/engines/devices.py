@@ -6,10 +6,11 @@ engines' lists have rows without memory, and rows for the processor.
 
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+from blazar.adapters.engines.asking import ask
 from blazar.adapters.engines.environment import engine_env
 from blazar.application.ports.drivers import FlagProbe
 from blazar.application.ports.hardware import DeviceLister, ListedDevice
@@ -55,13 +56,18 @@ def devices_in(text: str) -> tuple[ListedDevice, ...] | None:
 class EngineDevices(DeviceLister):
     """Runs builds that know the flag, in the environment that their children will have; remembers until `invalidate`.
 
-    An empty list stays: what computes on the processor will not find a card because a model was loaded.
+    An empty list stays: what computes on the processor will not find a card because a model was loaded. `reachable` picks the
+    workers that serve now out of several: told of a dead one, a build lists nothing, and of a busy one it waits for ever.
     """
 
     def __init__(
-        self, flags: FlagProbe, scrubbed: tuple[str, ...] = (), extra: Mapping[str, str] | None = None
+        self,
+        flags: FlagProbe,
+        scrubbed: tuple[str, ...] = (),
+        extra: Mapping[str, str] | None = None,
+        reachable: Callable[[str], str] = str,
     ) -> None:
-        self._flags, self._scrubbed = flags, scrubbed
+        self._flags, self._scrubbed, self._reachable = flags, scrubbed, reachable
         self._extra = extra if extra is not None else {}  # not copied: configuration may change it
         self._known: dict[_Key, tuple[ListedDevice, ...] | None] = {}
 
@@ -73,6 +79,8 @@ class EngineDevices(DeviceLister):
         key = (engine.words, workers, facts.st_size, facts.st_mtime_ns)
         known = self._known  # what is asked before an `invalidate` and answered after it goes with the old ones
         if key not in known:
+            if workers and (there := self._reachable(workers)) != workers:
+                return self.list_devices(engine, there)
             listed = self._ask(engine, workers)
             if listed is None and workers:
                 # It ends itself over a worker that is not there. Not remembered: it may be there the next time.
@@ -95,19 +103,15 @@ class EngineDevices(DeviceLister):
 
     def _run(self, words: tuple[str, ...], workers: str) -> tuple[ListedDevice, ...] | None:
         try:
-            done = subprocess.run(
+            done = ask(
                 words,
-                env=dict([QUIETLY]) | _ordered(engine_env(self._scrubbed, self._extra.items())),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,  # backends tell there what they load
-                timeout=WORKERS_SECS if workers else ANSWER_SECS,
-                encoding="utf-8",
-                errors="replace",
+                dict([QUIETLY]) | _ordered(engine_env(self._scrubbed, self._extra.items())),
+                WORKERS_SECS if workers else ANSWER_SECS,
+                both=False,  # backends tell on stderr what they load
             )
         except (OSError, subprocess.TimeoutExpired):
             return None
-        return devices_in(done.stdout) if done.returncode == 0 else None
+        return devices_in(done.text) if done.code == 0 else None
 
 
 def _ordered(env: Mapping[str, str]) -> dict[str, str]:

@@ -14,6 +14,8 @@ ENGINE_PATH = "BLAZAR_ENGINE_PATH"
 WHEEL = "xllamacpp"
 EMBEDDED_MODULE = "blazar.adapters.engines.llamacpp.embedded"
 """Run with `python -m`; named here so that looking for it does not import it."""
+LONGEST_NAMED = 200
+"""Characters of an impossible path that are repeated."""
 
 
 class SystemEngineFinder(EngineFinder):
@@ -36,10 +38,15 @@ class SystemEngineFinder(EngineFinder):
         named = self._env.get(ENGINE_PATH, "").strip()
         if not named:
             return None
-        path = Path(named).expanduser().absolute()
-        if path.is_dir():
-            path /= self._server
-        if not path.is_file():
+        try:
+            path = Path(named).expanduser().absolute()
+            if path.is_dir():
+                path /= self._server
+            there = path.is_file()
+        except (OSError, ValueError, RuntimeError) as error:  # longer than a name may be; of somebody who is not here
+            why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            raise Malformed(teaching.engine_path_unusable(named[:LONGEST_NAMED], why), ENGINE_PATH) from error
+        if not there:
             why = teaching.no_server_in(path.name)
         elif shutil.which(str(path)) is None:
             why = teaching.no_program(str(path))

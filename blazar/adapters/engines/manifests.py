@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import re
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
@@ -23,6 +24,8 @@ from blazar.domain.records import Engine
 SCHEMA = 1
 KEPT = 64
 """Manifests that stay: more builds than anybody tries, and 64 times 60 kB are no burden."""
+LARGEST = 8 * 2**20
+"""Bytes of a file that is read: what the longest help that is read can come to has half of it."""
 
 _NAME = re.compile(r"[0-9a-f]{64}\.json")
 _PROGRAMS = "programs.json"
@@ -60,8 +63,10 @@ def build_of(engine: Engine) -> Build | None:
 def _facts(path: str) -> File | None:
     try:
         facts = Path(path).stat()
-    except OSError:
+    except (OSError, ValueError):
         return None
+    if not stat.S_ISREG(facts.st_mode):
+        return None  # a pipe or a device may be read for ever
     return path, facts.st_size, facts.st_mtime_ns, facts.st_ino
 
 
@@ -110,7 +115,9 @@ class ManifestStore:
     def load(self, digest: str) -> Manifest | None:
         """What was kept, marked as in use."""
         path = self._folder / f"{digest}.json"
-        found = decode(_read(path))
+        told = _read(path)
+        # A file under the name of another build would take its flags away.
+        found = decode(told) if isinstance(told, dict) and told.get("build") == digest else None
         if found is not None:
             with suppress(OSError):
                 os.utime(path)
@@ -118,7 +125,7 @@ class ManifestStore:
 
     def save(self, digest: str, found: Manifest) -> None:
         """Keep it, in one step; a reader sees all of it or nothing."""
-        self._write(f"{digest}.json", encode(found))
+        self._write(f"{digest}.json", {"build": digest, **encode(found)})
         self._tidy()
 
     def _hashes(self, build: Build) -> list[str]:
@@ -165,6 +172,9 @@ class ManifestStore:
 
 def _read(path: Path) -> object:
     try:
+        facts = path.stat()
+        if not stat.S_ISREG(facts.st_mode) or facts.st_size > LARGEST:
+            return None
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None

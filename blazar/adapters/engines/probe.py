@@ -8,20 +8,22 @@ import subprocess
 import threading
 from collections.abc import Mapping
 
+from blazar.adapters.engines.asking import Process, Said, ask
+from blazar.adapters.engines.drivers import SPECS
 from blazar.adapters.engines.environment import engine_env
 from blazar.adapters.engines.manifests import Build, ManifestStore, build_of
 from blazar.application.ports.drivers import FlagProbe
 from blazar.application.ports.engines import EngineTrial
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
+from blazar.domain.kinds import EngineKind
 from blazar.domain.manifest import Manifest, parse_help
 from blazar.domain.records import Engine
 
 ANSWER_SECS = 30.0
 """A cold disk and a CUDA start-up need a few; more is a hang."""
-
-# A line of its own, as llama-server and the embedded one print it: `ls --version` names a version, too.
-_VERSION = re.compile(r"^version:[ \t]*(\S.*)", re.MULTILINE)
+LONGEST_SAID = 500
+"""Characters of a version, or of a program's last line, that are repeated."""
 
 Words = tuple[str, ...]
 
@@ -41,7 +43,7 @@ class HelpProbe(FlagProbe, EngineTrial):
         self._scrubbed, self._extra, self._store = scrubbed, extra if extra is not None else {}, store
         self._known: dict[Build, Manifest] = {}
         self._asking: dict[Build, threading.Lock] = {}
-        self._running: set[subprocess.Popen[str]] = set()
+        self._running: set[Process] = set()
 
     def close(self) -> None:
         """End what is still being asked: a build that hangs over its help would outlive us."""
@@ -85,9 +87,9 @@ class HelpProbe(FlagProbe, EngineTrial):
             done = self._run((*engine.words, "--help"))
         except (OSError, subprocess.TimeoutExpired):
             return Manifest(), False
-        return parse_help(done.stdout), done.returncode == 0
+        return parse_help(done.text), done.code == 0 and done.whole
 
-    def try_out(self, words: Words) -> str:
+    def try_out(self, words: Words, kind: EngineKind = EngineKind.LLAMACPP) -> str:
         try:
             done = self._run((*words, "--version"))
         except subprocess.TimeoutExpired:
@@ -96,29 +98,29 @@ class HelpProbe(FlagProbe, EngineTrial):
             ) from None
         except OSError as error:
             raise Malformed(teaching.engine_did_not_run(words[0], error.strerror or str(error)), "engine") from error
-        if done.returncode != 0:
-            said = [line.strip() for line in done.stdout.splitlines() if line.strip()]
-            why = said[-1] if said else teaching.ended_with(done.returncode)
+        if done.code != 0:
+            said = [line.strip() for line in done.text.splitlines() if line.strip()]
+            why = said[-1][:LONGEST_SAID] if said else teaching.ended_with(done.code)
             raise Malformed(teaching.engine_did_not_run(words[0], why), "engine")
-        match = _VERSION.search(done.stdout)
+        # A line of its own, as the server prints it: `ls --version` names a version, too.
+        match = re.search(SPECS[kind].versioned, done.text, re.MULTILINE)
         if match is None:
-            raise Malformed(teaching.engine_is_none(words[0]), "engine")
-        return match[1].strip()
+            llama = kind is EngineKind.LLAMACPP
+            why = teaching.engine_is_none(words[0]) if llama else teaching.engine_is_no(words[0], SPECS[kind].server)
+            raise Malformed(why, "engine")
+        return match[1].strip()[:LONGEST_SAID]
 
-    def _run(self, words: Words) -> subprocess.CompletedProcess[str]:
-        with subprocess.Popen(
-            words,
-            env=engine_env(self._scrubbed, self._extra.items()),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,  # --version speaks on stderr
-            encoding="utf-8",
-            errors="replace",
-        ) as process:
-            self._running.add(process)
-            try:
-                said, _ = process.communicate(timeout=ANSWER_SECS)
-            finally:
-                process.kill()  # nothing to one that has ended
+    def _run(self, words: Words) -> Said:
+        process: Process | None = None
+
+        def started(it: Process) -> None:
+            nonlocal process
+            process = it
+            self._running.add(it)
+
+        try:
+            # On both streams: --version speaks on stderr.
+            return ask(words, engine_env(self._scrubbed, self._extra.items()), ANSWER_SECS, started=started)
+        finally:
+            if process is not None:
                 self._running.discard(process)
-        return subprocess.CompletedProcess(words, process.returncode, said)

@@ -4,18 +4,18 @@ No devices, no absolute or parent paths, no hardlinks, symbolic links only to a 
 setuid bits, bounded in bytes and members. Links are made last, so that nothing is ever written through one.
 """
 
-import lzma
 import os
 import stat
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from blazar.adapters.engines.decompressing import DAMAGED, BadArchive, tar_bytes
 from blazar.domain import teaching
+from blazar.domain.archive_names import folded, is_portable
 
 MAX_BYTES = 16 * 2**30
 """Unpacked. A CUDA build with its libraries is about 2 GiB."""
@@ -24,26 +24,16 @@ MAX_MEMBERS = 20_000
 LONGEST_LINK = 255
 _BLOCK = 1024 * 1024
 
-# What the readers raise for damaged or unsupported files; RuntimeError covers a compression method that they do not know.
-_DAMAGED = (
-    tarfile.TarError,
-    zipfile.BadZipFile,
-    EOFError,
-    zlib.error,
-    lzma.LZMAError,
-    RuntimeError,
-    ValueError,
-)
+_DAMAGED = (*DAMAGED, tarfile.TarError, zipfile.BadZipFile)
 
 ESCAPES = "leaves the archive's folder"
 TWICE = "is there twice"
+CLASH = "differs from another member's name in nothing that every system tells apart"
+UNPORTABLE = "has a name that not every system can give a file"
 STRANGE = "is neither a file, a folder nor a symbolic link"
 FAR_LINK = "is a symbolic link to something that is not a file beside it"
 ENCRYPTED = "is encrypted"
-
-
-class BadArchive(Exception):
-    """Why this cannot be unpacked; the text completes a sentence."""
+DAMAGED_HEADER = "a damaged header"
 
 
 class Member(NamedTuple):
@@ -62,14 +52,17 @@ def _inside(name: str) -> tuple[str, ...]:
     strange = any(c in name for c in "\\\0:") or any(part == ".." for part in parts)
     if name.startswith("/") or strange:
         raise BadArchive(teaching.archive_member(name, ESCAPES))
+    if not all(is_portable(part) for part in parts):
+        raise BadArchive(teaching.archive_member(name, UNPORTABLE))
     return parts
 
 
 class _Tar:
     def __init__(self, file: IO[bytes]) -> None:
+        self._plain = tar_bytes(file)
         try:
-            self._tar = tarfile.open(fileobj=file, mode="r:*")  # noqa: SIM115 - closed by unpack
-        except tarfile.ReadError as error:  # a paragraph on what each compression had against it
+            self._tar = tarfile.open(fileobj=self._plain, mode="r:")  # noqa: SIM115 - closed by unpack
+        except tarfile.ReadError as error:
             raise BadArchive(teaching.not_an_archive()) from error
 
     def members(self) -> Iterator[Member]:
@@ -77,6 +70,9 @@ class _Tar:
             plain = info.isreg() and not info.sparse
             kind = "file" if plain else "folder" if info.isdir() else "link" if info.issym() else "other"
             yield Member(info.name, kind, bool(info.mode & 0o100), info.linkname, info)
+        self._plain.seek(self._tar.offset)
+        if self._plain.read(tarfile.BLOCKSIZE).strip(b"\0"):  # the reader takes a damaged header for the end
+            raise BadArchive(teaching.archive_unreadable(DAMAGED_HEADER))
 
     def open(self, member: Member) -> AbstractContextManager[IO[bytes]]:
         assert isinstance(member.source, tarfile.TarInfo)
@@ -122,6 +118,7 @@ class _Unpacking:
         self._archive, self._folder = archive, folder
         self._left = MAX_BYTES
         self._links: list[tuple[Path, Member]] = []
+        self._spelled: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._seen: set[tuple[str, ...]] = set()
 
     def run(self) -> None:
@@ -134,6 +131,7 @@ class _Unpacking:
 
     def _take(self, member: Member) -> None:
         parts = _inside(member.name)
+        self._tell_apart(parts, member)
         path = self._folder.joinpath(*parts)
         if member.kind == "folder":
             self._make_folder(path, member)
@@ -148,6 +146,13 @@ class _Unpacking:
             self._links.append((path, member))
         else:
             self._write(path, member)
+
+    def _tell_apart(self, parts: tuple[str, ...], member: Member) -> None:
+        """Where case or the spelling of an accent does not count, one of two such files would overwrite the other."""
+        for end in range(1, len(parts) + 1):
+            path = parts[:end]
+            if self._spelled.setdefault(tuple(folded(part) for part in path), path) != path:
+                raise BadArchive(teaching.archive_member(member.name, CLASH))
 
     def _make_folder(self, path: Path, member: Member) -> None:
         try:

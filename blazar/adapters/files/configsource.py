@@ -8,6 +8,9 @@ from pathlib import Path
 from blazar.domain import teaching
 from blazar.domain.errors import BadConfig
 
+LARGEST = 4 * 2**20
+"""Bytes that are read: ten thousand overrides have a tenth of it, and what takes minutes to parse is no configuration."""
+
 
 def source_of(path: Path) -> bytes:
     """The file as it is; nothing where there is none. Raises `BadConfig`."""
@@ -20,10 +23,12 @@ def source_of(path: Path) -> bytes:
 def bytes_of(path: Path) -> bytes:
     """The file's bytes; none where there is no file. Raises `OSError`, for a pipe or a device too: those may never end."""
     try:
-        kind = path.stat().st_mode
+        facts = path.stat()
     except FileNotFoundError:
         return b""
-    if stat.S_ISREG(kind) or stat.S_ISDIR(kind):  # a folder has an error of its own
+    if stat.S_ISREG(facts.st_mode) or stat.S_ISDIR(facts.st_mode):  # a folder has an error of its own
+        if facts.st_size > LARGEST:
+            raise OSError(errno.EFBIG, teaching.config_too_large(LARGEST))
         return path.read_bytes()
     if path.samefile(os.devnull):
         return b""

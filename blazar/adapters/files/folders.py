@@ -35,6 +35,11 @@ class Folders:
         return self.engines / ".manifests"
 
     @property
+    def downloads(self) -> Path:
+        """Files on their way; what is incomplete stays for the next try."""
+        return self.data / "downloads"
+
+    @property
     def run(self) -> Path:
         return self.data / "run"
 

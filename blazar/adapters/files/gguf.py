@@ -84,7 +84,7 @@ def read_header(path: str) -> Header:
     except FileNotFoundError:
         raise NotFound(teaching.no_such_file(path)) from None
     except (OSError, ValueError) as error:
-        raise BadModelFile(path, _reason(error)) from None
+        raise BadModelFile(path, reason_of(error)) from None
     return _read(path, facts.st_size, facts.st_mtime_ns)
 
 
@@ -98,7 +98,7 @@ def _read(path: str, size: int, _mtime_ns: int) -> Header:
     except FileNotFoundError:
         raise NotFound(teaching.no_such_file(path)) from None
     except OSError as error:
-        raise BadModelFile(path, _reason(error)) from None
+        raise BadModelFile(path, reason_of(error)) from None
 
 
 def _open_at_once(path: str, flags: int) -> int:
@@ -106,7 +106,7 @@ def _open_at_once(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def _reason(error: OSError | ValueError) -> str:
+def reason_of(error: OSError | ValueError) -> str:
     """What the system said, without the path that the sentence names already."""
     return getattr(error, "strerror", None) or str(error)
 

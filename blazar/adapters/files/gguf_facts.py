@@ -8,6 +8,7 @@ from pathlib import Path
 
 from blazar.adapters.files.ggml_types import FILE_TYPES, GUESSED
 from blazar.adapters.files.gguf import Header
+from blazar.domain import teaching
 from blazar.domain.errors import BadModelFile
 
 SAMPLE = 1 << 20
@@ -44,6 +45,18 @@ def vet_first(file: str, header: Header) -> None:
     why = _NO_MODELS.get(str(values.get("general.type"))) or _NO_MODELS.get(arch)
     if why:
         raise BadModelFile(file, why)
+
+
+def vet_adapter(file: str, header: Header, arch: str) -> None:
+    """What llama-server ends itself over (b11434, src/llama-adapter.cpp): a file that is no adapter, or one for other models."""
+    values = header.metadata
+    kind, made = str(values.get("general.type") or "model"), values.get("general.architecture")
+    if kind == "adapter" and (sort := str(values.get("adapter.type") or "nameless")) != "lora":
+        kind = f"{sort} adapter"
+    if kind != "adapter":
+        raise BadModelFile(file, teaching.adapter_is_other(kind))
+    if arch and made != arch:
+        raise BadModelFile(file, teaching.adapter_for_other(str(made or "-"), arch))
 
 
 def _vet_split(files: Sequence[str], headers: Sequence[Header]) -> None:

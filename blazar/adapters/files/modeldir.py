@@ -1,4 +1,4 @@
-"""Models on disk: what a file or shard set is, and a hardlink under our roof. Never copies a byte, never deletes outside.
+"""Models on disk: what lies at a path, and hardlinks under our roof. Never copies a byte, never deletes outside.
 
 Where hardlinks are impossible the file is referred to where it lies (D36), and stays its owner's to delete.
 """
@@ -6,23 +6,22 @@ Where hardlinks are impossible the file is referred to where it lies (D36), and 
 import errno
 import os
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blazar.adapters.files.gguf import Header, read_header
-from blazar.adapters.files.gguf_facts import fingerprint, quant_name, vet_model
+from blazar.adapters.files.gguf import read_header, reason_of
+from blazar.adapters.files.gguf_facts import vet_adapter
 from blazar.adapters.files.gguf_shape import (
     projector_of_file,
     projector_of_source,
     shape_of_files,
     shape_of_sources,
 )
-from blazar.adapters.files.shards import files_of
+from blazar.adapters.files.inspection import inspect, metadata_of, shape_of
 from blazar.application.ports.weights import FileFacts, Source, WeightFiles
 from blazar.domain import teaching
 from blazar.domain.errors import BadModelFile, BadShape, BlazarError, Conflict, NotFound, StoreTrouble
-from blazar.domain.kinds import Weights
 from blazar.domain.names import file_stem
 from blazar.domain.weight_names import SUFFIX, is_projector, projector_rank, same_model, shard_name
 
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
 
 # The first four are D36; the last two are how file systems without any hardlinks answer through FUSE.
 _NO_LINK = {errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS}
+
+_NOT_EMPTY = {errno.ENOTEMPTY, errno.EEXIST}
 
 _BLOCK = 1 << 20
 
@@ -45,21 +46,14 @@ class DiskWeightFiles(WeightFiles):
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
 
-    def inspect(self, path: str) -> FileFacts:
-        files = self._files(path)
-        headers = [read_header(file) for file in files]
-        vet_model(files, headers)
-        try:
-            digest = fingerprint(files, headers)
-        except OSError as error:
-            raise BadModelFile(files[0], error.strerror or str(error)) from None
-        return _facts(files, headers, digest)
+    def inspect(self, path: str, parts: Sequence[tuple[str, str]] = ()) -> FileFacts:
+        return inspect(path, parts)
 
     def metadata(self, path: str) -> dict[str, Any]:
-        return dict(read_header(path).metadata)
+        return metadata_of(path)
 
     def shape(self, files: tuple[str, ...]) -> "ModelShape":
-        return shape_of_files(files)
+        return shape_of(files)
 
     def shape_elsewhere(self, sources: Iterable[Source]) -> "ModelShape":
         return shape_of_sources(sources)
@@ -74,8 +68,11 @@ class DiskWeightFiles(WeightFiles):
 
     def _projector(self, files: tuple[str, ...]) -> "tuple[str, Projector] | None":
         folder = Path(files[0]).parent
-        if folder == self.folder:
-            return None  # every model's links lie there: nothing says whose encoder a file is
+        if not files[0].lower().endswith(SUFFIX):
+            return None  # engines of other weights find what belongs to them by themselves
+        if folder == self.folder:  # every model's links lie there: only an encoder's name says whose it is
+            ours = _companion(Path(files[0]))
+            return (str(ours), projector_of_file(str(ours))) if ours.exists() else None
         try:
             found = [one.name for one in folder.iterdir() if is_projector(one.name)]
         except OSError:
@@ -90,34 +87,64 @@ class DiskWeightFiles(WeightFiles):
     def adapter_bytes(self, path: str) -> int:
         return sum(row.size for row in read_header(path).tensors)
 
+    def vet_adapter(self, path: str, arch: str) -> None:
+        vet_adapter(path, read_header(path), arch)
+
     def projector_elsewhere(self, source: Source) -> "Projector":
         return projector_of_source(source)
 
-    def link(self, name: str, files: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
-        targets = self._targets(name, files)
+    def link(self, name: str, files: tuple[str, ...], names: tuple[str, ...] = ()) -> tuple[tuple[str, ...], bool]:
+        targets = self._inside(name, names) if names else self._targets(name, files)
         real = [os.path.realpath(file) for file in files]
         # Somebody put the file into the models folder by hand: it is theirs, and `rm` must not take the only copy.
         if real == [os.path.realpath(target) for target in targets]:
             return files, False
+        if names:
+            self._check_alone(self.folder / file_stem(name), targets)
         try:
-            self._link_all(real, targets)
+            self._link_all(real, targets, str(self.folder / file_stem(name)) if names else "")
         except OSError as error:
             if isinstance(error, FileNotFoundError) and (gone := self.missing(files)):
                 raise NotFound(teaching.no_such_file(gone)) from None
             if error.errno in _NO_LINK:
                 return files, False
-            raise StoreTrouble(teaching.disk_trouble(f"linking into {self.folder}", _why(error))) from None
+            raise StoreTrouble(teaching.disk_trouble(f"linking into {self.folder}", reason_of(error))) from None
+        if names:
+            return targets, True
+        # A model serves without the encoder that lies beside it, so that nothing about that one ends an import.
+        with suppress(OSError, BlazarError):
+            if beside := self.projector_file(files):
+                _link_one(os.path.realpath(beside), str(_companion(Path(targets[0]))))
         return targets, True
 
-    def unlink(self, files: tuple[str, ...]) -> None:
+    def unlink(self, files: tuple[str, ...], folder: str = "") -> None:
+        own = Path(folder) if folder and Path(folder).parent == self.folder else None
         for file in files:
             path = Path(file).absolute()
-            if path.parent != self.folder:
+            below = own is not None and path.is_relative_to(own) and ".." not in path.parts
+            if path.parent != self.folder and not below:
                 continue
             try:
                 path.unlink(missing_ok=True)
+                if below:
+                    self._leave(path.parent)
+                else:
+                    _companion(path).unlink(missing_ok=True)
             except OSError as error:
-                raise StoreTrouble(teaching.disk_trouble(f"deleting {path}", _why(error))) from None
+                raise StoreTrouble(teaching.disk_trouble(f"deleting {path}", reason_of(error))) from None
+
+    def _leave(self, folder: Path) -> None:
+        """The folders of a model go with its last link; what else lies in one keeps it."""
+        while folder != self.folder:
+            try:
+                folder.rmdir()
+            except FileNotFoundError:
+                pass
+            except OSError as error:
+                if error.errno in _NOT_EMPTY:
+                    return
+                raise
+            folder = folder.parent
 
     def missing(self, files: tuple[str, ...]) -> str | None:
         return next((file for file in files if not Path(file).exists()), None)
@@ -134,16 +161,32 @@ class DiskWeightFiles(WeightFiles):
         except FileNotFoundError as gone:
             raise NotFound(teaching.no_such_file(str(gone.filename))) from None
         except OSError as error:
-            raise BadModelFile(str(error.filename or others[0]), _why(error)) from None
+            raise BadModelFile(str(error.filename or others[0]), reason_of(error)) from None
 
-    def _link_all(self, sources: list[str], targets: tuple[str, ...]) -> None:
+    def _link_all(self, sources: list[str], targets: tuple[str, ...], folder: str) -> None:
         """All of them or none: whatever ends it in between takes the links made so far along."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with ExitStack() as undo:
             for source, target in zip(sources, targets, strict=True):
+                if (parent := Path(target).parent) != self.folder and not parent.is_dir():
+                    undo.callback(self._leave, parent)
+                    parent.mkdir(parents=True, exist_ok=True)
                 if _link_one(source, target):
-                    undo.callback(self.unlink, (target,))
+                    undo.callback(self.unlink, (target,), folder)
             undo.pop_all()
+
+    def _inside(self, name: str, names: tuple[str, ...]) -> tuple[str, ...]:
+        """In a folder of the model's own."""
+        return tuple(str(self.folder / file_stem(name) / one) for one in names)
+
+    def _check_alone(self, folder: Path, targets: tuple[str, ...]) -> None:
+        """Engines read all that lies in a model's folder, so that nothing of anybody else may."""
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+            raise Conflict(teaching.link_in_the_way(str(folder)))
+        known = {Path(target) for target in targets}
+        strange = (one for one in folder.rglob("*") if one not in known and (one.is_symlink() or not one.is_dir()))
+        if (first := next(strange, None)) is not None:
+            raise Conflict(teaching.link_in_the_way(str(first)))
 
     def _targets(self, name: str, files: tuple[str, ...]) -> tuple[str, ...]:
         """Shards keep their suffix: engines find the siblings by it."""
@@ -152,19 +195,10 @@ class DiskWeightFiles(WeightFiles):
             return (str(self.folder / f"{stem}{SUFFIX}"),)
         return tuple(str(self.folder / shard_name(stem, number, total)) for number in range(1, total + 1))
 
-    def _files(self, path: str) -> tuple[str, ...]:
-        try:
-            return tuple(map(str, files_of(_absolute(path))))
-        except FileNotFoundError:
-            raise NotFound(teaching.no_such_file(path)) from None
-        except (OSError, ValueError) as error:
-            raise BadModelFile(path, _why(error)) from None
 
-
-def _absolute(path: str) -> Path:
-    """A row must hold wherever it is read from. A symlink stays the name it is: shards find each other by name."""
-    whole = Path(path).absolute()
-    return whole.parent.resolve() / whole.name if ".." in whole.parts else whole
+def _companion(model: Path) -> Path:
+    """The link of a model's encoder. No model's own: `@` is in no name."""
+    return model.with_name(f"{model.name.removesuffix(SUFFIX)}@mmproj{SUFFIX}")
 
 
 def _link_one(source: str, target: str) -> bool:
@@ -188,10 +222,6 @@ def _same_bytes(file: str, other: str) -> bool:
     return False
 
 
-def _why(error: OSError | ValueError) -> str:
-    return getattr(error, "strerror", None) or str(error)
-
-
 def _belonging(folder: Path, found: Sequence[str], model: str, shape: "ModelShape") -> "tuple[str, Projector] | None":
     """The encoder of this model among those of its folder: the widths must agree, and the names where the file tells no width.
 
@@ -213,23 +243,3 @@ def _belonging(folder: Path, found: Sequence[str], model: str, shape: "ModelShap
     if unusable is not None:
         raise unusable
     return None
-
-
-def _facts(files: tuple[str, ...], headers: list[Header], digest: str) -> FileFacts:
-    """The first shard of a set carries the metadata of all (llama.cpp's own rule)."""
-    values = headers[0].metadata
-    arch = values["general.architecture"]
-    pooling = values.get(f"{arch}.pooling_type")
-    return FileFacts(
-        files=files,
-        sizes=tuple(header.file_size for header in headers),
-        weights=Weights.GGUF,
-        arch=arch,
-        quant=quant_name(headers),
-        parameters=sum(tensor.elements for header in headers for tensor in header.tensors),
-        ctx_train=values.get(f"{arch}.context_length", 0),
-        embedding_length=values.get(f"{arch}.embedding_length", 0),
-        pooling=pooling,
-        template=bool(values.get("tokenizer.chat_template")),
-        digest=digest,
-    )

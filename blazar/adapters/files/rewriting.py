@@ -10,17 +10,23 @@ import re
 import stat
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+from blazar.adapters.files.configsource import LARGEST
 from blazar.domain import teaching
 
 KEPT = 10
 """Backups of one file; the oldest go."""
 
+LOCK_SECS = 60.0
+"""How long another writer is waited for: twenty at once on a slow disk need a few seconds."""
+
 Edit = Callable[[bytes], bytes]
 
+_LOOK_AGAIN = 0.01  # seconds; a rewriting takes some milliseconds
 _ATTEMPTS = 5  # programs that do not know our lock write too; one that never stops must not keep us
 _THREADS = threading.Lock()  # the kernel's lock tells processes apart, and threads only where it is flock
 _UNLOCKABLE = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP})
@@ -35,6 +41,7 @@ def rewrite(path: Path, edit: Edit, *, private: bool = False) -> bool:
     file = Path(os.path.realpath(path))  # a link, as dotfile managers make them, must stay one
     file.parent.mkdir(parents=True, exist_ok=True)
     with _alone_with(file):
+        _forget_drafts(file)
         for _ in range(_ATTEMPTS):
             before = _writable_bytes(file)
             after = edit(before)
@@ -63,13 +70,22 @@ def _held(path: Path) -> int:
     """An open file that is locked and still the one at `path`: who held it before has removed it."""
     while True:
         with contextlib.ExitStack() as undo:
-            number = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            number = _opened(path)
             undo.callback(os.close, number)
             wait_for_lock(number)
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(number), path.stat()):
                     undo.pop_all()
                     return number
+
+
+def _opened(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except PermissionError as refused:
+        if not path.exists():
+            raise  # it is the folder that nobody may write into
+        raise PermissionError(errno.EACCES, teaching.config_lock_of_another(path.name)) from refused
 
 
 def wait_for_lock(number: int) -> None:
@@ -80,25 +96,42 @@ def wait_for_lock(number: int) -> None:
 
             msvcrt.locking(number, msvcrt.LK_LOCK, 1)
         else:
-            import fcntl
-
-            fcntl.flock(number, fcntl.LOCK_EX)
+            _wait_in_turn(number)
     except OSError as refused:
         if refused.errno not in _UNLOCKABLE:
             raise
 
 
+def _wait_in_turn(number: int) -> None:
+    """Ask again and again: what waits in the kernel waits for ever for a writer that is stopped, and a daemon's start with it."""
+    import fcntl
+
+    end = time.monotonic() + LOCK_SECS
+    while True:
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as taken:
+            if time.monotonic() >= end:
+                raise BlockingIOError(errno.EAGAIN, teaching.config_held(LOCK_SECS)) from taken
+            time.sleep(_LOOK_AGAIN)
+        else:
+            return
+
+
 def _writable_bytes(file: Path) -> bytes:
     """What is in the file; nothing where there is none. A file that its owner made read-only is meant to stay as it is."""
     try:
-        kind = file.stat().st_mode
+        facts = file.stat()
     except FileNotFoundError:
         return b""
+    kind = facts.st_mode
     if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):
         # A pipe would never end, and root can put a file in the place of /dev/null.
         raise OSError(errno.EINVAL, teaching.config_no_regular_file())
     if not os.access(file, os.W_OK):
         raise PermissionError(errno.EACCES, teaching.config_read_only())
+    if facts.st_size > LARGEST:
+        raise OSError(errno.EFBIG, teaching.config_too_large(LARGEST))
     return file.read_bytes()
 
 
@@ -156,8 +189,19 @@ def _discard(made: list[Path]) -> None:
             file.unlink()
 
 
+def _forget_drafts(file: Path) -> None:
+    """Of writers that were killed: whoever holds the lock is the only one who has any."""
+    _discard(_ours(file, f".{file.name}.", ".tmp"))
+
+
 def _forget_old_backups(file: Path) -> None:
-    ours = re.compile(re.escape(file.name) + r"\.\d{8}T\d{6}\.\d{6}Z\.bak")
-    with contextlib.suppress(OSError):
-        names = sorted(entry.name for entry in file.parent.iterdir() if ours.fullmatch(entry.name))
-        _discard([file.with_name(name) for name in names[:-KEPT]])
+    _discard(_ours(file, f"{file.name}.", ".bak")[:-KEPT])
+
+
+def _ours(file: Path, before: str, behind: str) -> list[Path]:
+    """Files beside it that are called as we call them, the oldest first; others' are not ours to delete."""
+    form = re.compile(re.escape(before) + r"\d{8}T\d{6}\.\d{6}Z" + re.escape(behind))
+    try:
+        return sorted(path for path in file.parent.iterdir() if form.fullmatch(path.name))
+    except OSError:
+        return []

@@ -3,19 +3,16 @@
 Engines find the siblings of a shard by name, so the names are taken at their word and every one of them must be there.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
 from blazar.domain.weight_names import SUFFIX, is_projector, shard_name, shard_of
 
-_OTHER = ".safetensors"
-
 
 def files_of(path: Path) -> tuple[Path, ...]:
     """All files of the model at `path`, which is one file, any shard of a set, or a folder that holds one model."""
-    if path.name.endswith(_OTHER) and path.is_file():
-        raise Malformed(teaching.only_safetensors(str(path)), "path")
     file = _model_in(path) if path.is_dir() else path
     shard = shard_of(file.name)
     if shard is None:
@@ -32,15 +29,26 @@ def files_of(path: Path) -> tuple[Path, ...]:
 
 def _model_in(folder: Path) -> Path:
     """The first file of the only model in `folder`; vision projectors lie beside models and are none."""
-    files = sorted(one for one in folder.iterdir() if one.name.endswith(SUFFIX) and not is_projector(one.name))
-    if not files and any(one.name.endswith(_OTHER) for one in folder.iterdir()):
-        raise Malformed(teaching.only_safetensors(str(folder)), "path")
-    if not files:
+    names = [one.name for one in folder.iterdir()]
+    models = models_in(names)
+    if not models:
         raise Malformed(teaching.no_model_in_folder(str(folder)), "path")
-    models = {(shard.stem, shard.total) if (shard := shard_of(one.name)) else one.name: one for one in reversed(files)}
     if len(models) > 1:
-        raise Malformed(teaching.several_models_in_folder(str(folder), _few([one.name for one in files])), "path")
-    return files[0]
+        raise Malformed(teaching.several_models_in_folder(str(folder), _few(_files(names))), "path")
+    return folder / models[0]
+
+
+def models_in(names: Iterable[str]) -> list[str]:
+    """The first file of every GGUF model among the names of a folder, in their order."""
+    found: dict[object, str] = {}
+    for name in _files(names):
+        shard = shard_of(name)
+        found.setdefault((shard.stem, shard.total) if shard else name, name)
+    return list(found.values())
+
+
+def _files(names: Iterable[str]) -> list[str]:
+    return sorted(name for name in names if name.endswith(SUFFIX) and not is_projector(name))
 
 
 def _few(names: list[str]) -> list[str]:

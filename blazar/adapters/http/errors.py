@@ -16,6 +16,7 @@ STATUS: Final[dict[type[BaseException], int]] = {
     errors.Refusal: 400,
     errors.Malformed: 400,
     errors.Unserved: 400,
+    errors.ArchitectureUnserved: 502,  # as the death of the child that it was learned from
     errors.DoesNotFit: 400,
     errors.Unauthorized: 401,
     errors.Forbidden: 403,
@@ -102,7 +103,7 @@ def problem(
     if isinstance(error, errors.Unauthorized):
         headers.append((b"www-authenticate", b"Bearer"))
         if dialect in (Dialect.OPENAI, Dialect.NATIVE):
-            # ODD: the specification prints this one body byte by byte, and it has no "param".
+            # ODD: the answer to a wrong key has no param: the specification prints that body byte by byte.
             shown["error"].pop("param", None)
     return Problem(status, headers, json.dumps(shown, ensure_ascii=False, separators=(",", ":")).encode())
 

@@ -48,6 +48,7 @@ ROUTES: Final = (
         lane=True,
     ),
     Route("POST", "/v1/embeddings", "lane.embeddings", Gate.KEY, "Embed texts", lane=True),
+    Route("POST", "/v1/images/generations", "lane.image_generations", Gate.KEY, "Draw pictures", lane=True),
     # Anthropic
     Route("POST", "/v1/messages", "lane.messages", Gate.KEY, "Chat in Anthropic's dialect", lane=True),
     Route("POST", "/v1/messages/count_tokens", "lane.count_tokens", Gate.KEY, "Count a prompt's tokens", lane=True),

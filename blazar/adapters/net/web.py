@@ -82,12 +82,16 @@ class Web:
     @contextmanager
     def get(self, url: str, what: str, headers: Mapping[str, str] | None = None) -> Iterator[httpx.Response]:
         """An answer whose body is still to be read; it is a success. Leaving the block drops what was not read."""
-        with self._translated():
-            answer = self._follow(url, what, dict(headers or {}))
+        answer = self.ask(url, what, headers)
         try:
             yield answer
         finally:
             answer.close()
+
+    def ask(self, url: str, what: str, headers: Mapping[str, str] | None = None) -> httpx.Response:
+        """The same for who closes it: whoever takes the answer to another thread."""
+        with self._translated():
+            return self._follow(url, what, dict(headers or {}))
 
     def parts(self, answer: httpx.Response) -> Iterator[bytes]:
         """The body as it arrives."""
@@ -146,7 +150,7 @@ class Web:
     def _judge(self, answer: httpx.Response, what: str) -> None:
         """Raise unless it is a success."""
         status = answer.status_code
-        if status in (200, 206):
+        if status in (200, 206) or (status == 304 and "if-none-match" in answer.request.headers):
             return
         gated = answer.headers.get("x-error-code", "") == "GatedRepo" or status == 403
         if gated:

@@ -1,15 +1,20 @@
 """The catalogs of models and engines on SQLite. Rows come in and go out as domain records.
 
+A row that this version cannot read, of a kind that a newer one knows or changed by hand, is as good as none and stays where it is:
+one of them must not take all others along.
 Importing this costs a third of a second (SQLModel): thin verbs must not.
 """
 
 import json
-import os
-from collections.abc import Sequence
-from pathlib import Path
+import math
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TypeVar
 
 from sqlmodel import Session, col, select
 
+from blazar.adapters.store.anchor import Anchor
 from blazar.adapters.store.database import Database
 from blazar.adapters.store.tables import EngineRow, ModelRow
 from blazar.application.ports.catalog import ModelCatalog
@@ -19,20 +24,11 @@ from blazar.domain.errors import Conflict, EngineNotFound
 from blazar.domain.kinds import RANK, EngineKind, Provenance, Weights
 from blazar.domain.records import Engine, Model
 
+_Row = TypeVar("_Row", ModelRow, EngineRow)
+_Record = TypeVar("_Record", Model, Engine)
 
-class Anchor:
-    """Paths inside the data folder are stored relative to it and read as absolute ones (contract)."""
-
-    def __init__(self, data: Path) -> None:
-        self._data = str(data.absolute())
-
-    def stored(self, path: str) -> str:
-        inside = os.path.normpath(path)
-        return inside.removeprefix(self._data + os.sep)
-
-    def live(self, stored: str) -> str:
-        """Joining leaves a path that is absolute already as it is."""
-        return str(Path(self._data, stored))
+_ELSEWHERE = (Provenance.LOCAL, Provenance.EMBEDDED)
+"""Not ours: their paths are the user's, wherever they lie (contract)."""
 
 
 class SqliteModelCatalog(ModelCatalog):
@@ -44,18 +40,18 @@ class SqliteModelCatalog(ModelCatalog):
 
     def find_model(self, name: str) -> Model | None:
         with self._database.reading() as session:
-            row = session.get(ModelRow, name)
-            return self._record(row) if row else None
+            return _read(self._record, session.get(ModelRow, name))
 
     def list_models(self) -> list[Model]:
         with self._database.reading() as session:
-            return [self._record(row) for row in session.exec(select(ModelRow).order_by(col(ModelRow.name)))]
+            rows = session.exec(select(ModelRow).order_by(col(ModelRow.name)))
+            return [model for row in rows if (model := _read(self._record, row)) is not None]
 
     def add_model(self, model: Model) -> None:
         with self._database.writing() as session:
-            if session.get(ModelRow, model.name):
+            if _read(self._record, session.get(ModelRow, model.name)) is not None:
                 raise Conflict(teaching.name_taken(model.name))
-            session.add(self._row(model))
+            session.merge(self._row(model))
 
     def remove_model(self, name: str) -> bool:
         with self._database.writing() as session:
@@ -117,13 +113,13 @@ class SqliteEngineCatalog(EngineCatalog):
 
     def find_engine(self, tag: str) -> Engine | None:
         with self._database.reading() as session:
-            row = session.get(EngineRow, tag)
-            return self._record(row) if row else None
+            return _read(self._record, session.get(EngineRow, tag))
 
     def list_engines(self) -> list[Engine]:
         order = (EngineRow.kind, col(EngineRow.active).desc(), col(EngineRow.installed_at).desc(), EngineRow.tag)
         with self._database.reading() as session:
-            return [self._record(row) for row in session.exec(select(EngineRow).order_by(*order))]
+            rows = session.exec(select(EngineRow).order_by(*order))
+            return [engine for row in rows if (engine := _read(self._record, row)) is not None]
 
     def add_engine(self, engine: Engine) -> None:
         with self._database.writing() as session:
@@ -139,12 +135,39 @@ class SqliteEngineCatalog(EngineCatalog):
             if old_kind is not None and old_kind != engine.kind:
                 _hand_over(session, old_kind)
 
-    def set_active(self, kind: EngineKind, tag: str) -> None:
+    def set_active(self, kind: EngineKind, tag: str, at: float = 0.0) -> None:
         with self._database.writing() as session:
             row = session.get(EngineRow, tag)
             if row is None or row.kind != kind:
                 raise EngineNotFound(tag, sorted(one.tag for one in _rows_of(session, kind)))
+            before = _active_of(session, kind)
+            if at and before is not None and before.tag != tag:
+                before.used_at = math.nextafter(at, 0.0)
+            row.used_at = at or row.used_at
             _activate(session, row)
+
+    def amend_engine(self, tag: str, change: Callable[[Engine], Engine]) -> Engine:
+        with self._database.writing() as session:
+            before = _read(self._record, session.get(EngineRow, tag))
+            if before is None:
+                raise EngineNotFound(tag, sorted(session.exec(select(EngineRow.tag))))
+            after = replace(change(before), tag=tag, kind=before.kind, active=before.active)
+            session.merge(self._row(after, active=before.active))
+        return after
+
+    def heal_paths(self) -> list[str]:
+        with self._database.reading() as session:
+            rows = [row for row in session.exec(select(EngineRow)) if _read(self._record, row) is not None]
+            healed = [row.tag for row in rows if self._rescued(row) != row.server_path]
+        if healed:  # else nothing is written: a start must not need to
+            with self._database.writing() as session:
+                for row in session.exec(select(EngineRow).where(col(EngineRow.tag).in_(healed))):
+                    words = [None if word == row.server_path else word for word in json.loads(row.command)]
+                    row.server_path, row.command = self._rescued(row), json.dumps(words)
+        return sorted(healed)
+
+    def _rescued(self, row: EngineRow) -> str:
+        return row.server_path if row.provenance in _ELSEWHERE else self._anchor.rescued(row.server_path, row.tag)
 
     def remove_engine(self, tag: str) -> None:
         with self._database.writing() as session:
@@ -156,7 +179,7 @@ class SqliteEngineCatalog(EngineCatalog):
             _hand_over(session, row.kind)
 
     def _row(self, engine: Engine, *, active: bool) -> EngineRow:
-        words = [None if word == engine.server_path else word for word in engine.command]
+        words = self._anchor.stored_words(engine.command, engine.server_path)
         return EngineRow(
             tag=engine.tag,
             kind=engine.kind,
@@ -185,15 +208,22 @@ class SqliteEngineCatalog(EngineCatalog):
             version=row.version,
             active=row.active,
             installed_at=row.installed_at,
-            command=tuple(server if word is None else word for word in json.loads(row.command)),
+            command=self._anchor.live_words(json.loads(row.command), server),
             release=row.release,
             source=row.source,
             digest=row.digest,
             pinned=row.pinned,
-            architectures=tuple(json.loads(row.architectures)),
+            architectures=tuple(map(str, json.loads(row.architectures))),
             used_at=row.used_at,
             superseded_at=row.superseded_at,
         )
+
+
+def _read(record: Callable[[_Row], _Record], row: _Row | None) -> _Record | None:
+    """None for no row, and for one that cannot be read."""
+    with suppress(ValueError, TypeError, AttributeError):
+        return record(row) if row is not None else None
+    return None
 
 
 def _rows_of(session: Session, kind: str) -> Sequence[EngineRow]:
@@ -205,8 +235,9 @@ def _active_of(session: Session, kind: str) -> EngineRow | None:
 
 
 def _preference(row: EngineRow) -> tuple[int, float, str]:
-    """Smallest first: rank, then newest."""
-    return RANK[Provenance(row.provenance)], -row.installed_at, row.tag
+    """Smallest first: rank, then newest. What this version does not know comes last."""
+    rank = RANK[Provenance(row.provenance)] if row.provenance in set(Provenance) else len(RANK)
+    return rank, -row.installed_at, row.tag
 
 
 def _activate(session: Session, row: EngineRow) -> None:

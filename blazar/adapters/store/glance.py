@@ -1,6 +1,6 @@
-"""Which engine build is active, without the catalog: the ORM takes a third of a second to import, and thin verbs have none.
+"""Which engine build is active, and what models there are, without the catalog: the ORM takes a third of a second to import, and thin verbs have none.
 
-Reads one row and writes nothing, the database's version included: where it is not as expected, nothing is known.
+Reads rows and writes nothing, the database's version included: where it is not as expected, nothing is known.
 """
 
 import json
@@ -8,7 +8,8 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
-from blazar.domain.kinds import EngineKind, Provenance
+from blazar.adapters.store.anchor import Anchor
+from blazar.domain.kinds import EngineKind, Provenance, Weights
 from blazar.domain.records import Engine
 
 _ASK = (
@@ -27,7 +28,20 @@ def build_of(database: Path, kind: EngineKind, tag: str = "") -> Engine | None:
         if row is None:
             return None
         name, provenance, path, command, version, active, installed_at = row
-        server = str(Path(database.parent, path))  # a path of its own is stored as absolute, and stays it
-        words = tuple(server if word is None else word for word in json.loads(command))
+        anchor = Anchor(database.parent)
+        server = anchor.live(path)
+        words = anchor.live_words(json.loads(command), server)
         return Engine(name, kind, Provenance(provenance), server, version, bool(active), installed_at, words)
+    return None
+
+
+def models_in(database: Path) -> dict[str, Weights] | None:
+    """What each model of the catalog is made of, by name; none where there is no catalog yet, None where it cannot be read."""
+    if not database.exists():
+        return {}
+    with (
+        suppress(sqlite3.Error, ValueError),
+        closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as store,
+    ):
+        return {str(name): Weights(weights) for name, weights in store.execute("SELECT name, weights FROM models")}
     return None

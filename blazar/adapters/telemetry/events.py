@@ -11,11 +11,12 @@ _ALARMING = ("crash", "fail", "fault", "lost", "breaker", "orphan", "refused", "
 
 
 class LogEvents(Events):
-    """`kind fact=value …`, at warning where something went wrong."""
+    """`kind fact=value …`, at warning where something went wrong. An empty list is no news."""
 
     def emit(self, kind: str, **facts: Any) -> None:
         level = logging.WARNING if any(word in kind for word in _ALARMING) else logging.INFO
-        _LOG.log(level, "%s", " ".join((kind, *(f"{name}={_word(value)}" for name, value in facts.items()))))
+        words = (f"{name}={_word(value)}" for name, value in facts.items() if value not in ((), []))
+        _LOG.log(level, "%s", " ".join((kind, *words)))
 
 
 def _word(value: Any) -> str:

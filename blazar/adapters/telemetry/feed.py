@@ -101,7 +101,7 @@ class _Listener(Listening):
         self._woken: asyncio.Future[None] | None = None
 
     def offer(self, told: Told) -> None:
-        """From any thread. ODD: the newest is dropped, not the oldest: what was read then has no hole in its middle."""
+        """From any thread. ODD: the newest event is dropped, not the oldest: what was read then has no hole in its middle."""
         if self._dropped or len(self._waiting) >= self._bound:
             self._dropped += 1
         else:

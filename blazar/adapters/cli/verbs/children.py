@@ -55,7 +55,7 @@ def _ps_row(row: dict[str, Any]) -> list[str]:
     waiting = row.get("waiting") or 0
     return [
         str(row.get("key") or row.get("name", "-")),
-        str(row.get("state", "-")),
+        str(row.get("state", "-")) + (f" ({teaching.ps_outdated()})" if row.get("outdated") else ""),
         str(row.get("engine", "-")),
         str(row.get("provenance", "-")),
         str(row.get("context_length") or "-"),
@@ -140,10 +140,10 @@ def explain(args: argparse.Namespace, root: Root) -> int:
             plan = _plan(fit.pop("verdict", None) or {})
             answer["fit"] = {name: size(value) if type(value) is int else value for name, value in fit.items()} | plan
         decisions, difference = answer.pop("decisions", None), answer.pop("difference", None)
-        argv = answer.pop("argv", None) if decisions else None
+        argv, endpoint = answer.pop("argv", None) if decisions else None, answer.pop("endpoint", None) or ()
         print(outline(answer, commands=("argv",)))
         if argv and decisions:
-            print(*command_lines(argv, decisions), sep="\n")
+            print(*command_lines(argv, decisions, endpoint), sep="\n")
         if difference:
             print(*difference_lines(difference), sep="\n")
     return OK

@@ -1,14 +1,20 @@
 """`config get/set/unset/list/defaults/schema/path/validate`: what holds, who says so, and one key said otherwise."""
 
 import argparse
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from blazar.adapters.cli.exits import FAILED, OK, report
+from blazar.adapters.cli.exits import FAILED, OK, WrongUse, report
 from blazar.adapters.cli.locate import read_note
-from blazar.adapters.cli.render import Column, table
+from blazar.adapters.cli.render import Column, is_terminal, safe_text, table
 from blazar.adapters.cli.root import Changed, Root
 from blazar.adapters.cli.say import confirm, put_json
 from blazar.domain import teaching
-from blazar.domain.errors import BadConfig
+from blazar.domain.errors import BadConfig, BlazarError
+
+_ADDING = ("keys", "engine_env", "model_overrides")
+"""Keys of which a variable says more and hides nothing."""
 
 _LIST = (Column("KEY"), Column("VALUE"), Column("FROM"))
 
@@ -19,7 +25,9 @@ def get(args: argparse.Namespace, root: Root) -> int:
     if args.json:
         put_json(value)
     else:
-        print(value if isinstance(value, str) else spelled)
+        # As it is for a program; a person's terminal must not be steered by it.
+        text = value if isinstance(value, str) else spelled
+        print(safe_text(text) if is_terminal(sys.stdout) else text)
     return OK
 
 
@@ -52,34 +60,80 @@ def schema(args: argparse.Namespace, root: Root) -> int:
 
 
 def set_value(args: argparse.Namespace, root: Root) -> int:
-    """One key, typed as it is declared."""
+    """One key, typed as it is declared, or several as KEY=VALUE: some need each other."""
     file = str(root.places.config_file)
-    done = root.settings.change(args.key, args.values)
-    if done.changed:
-        said = [teaching.config_set(file, done.key, done.toml, done.was if done.was != done.toml else "")]
-    else:
-        said = [teaching.config_set_already(file, done.key, done.toml)]
-    return _confirm(args, root, done, said)
+
+    def sentence(done: Changed) -> str:
+        if done.changed:
+            return teaching.config_set(file, done.key, done.toml, done.was if done.was != done.toml else "")
+        return teaching.config_set_already(file, done.key, done.toml)
+
+    return _confirm(args, root, root.settings.change(_wishes(args.key, args.values)), sentence)
+
+
+def _wishes(key: str, values: list[str]) -> list[tuple[str, list[str]]]:
+    """No key has a = in its name."""
+    if "=" not in key:
+        return [(key, values)]
+    pairs = [word.partition("=") for word in (key, *values)]
+    if odd := next((name for name, mark, _ in pairs if not mark), None):
+        raise WrongUse(teaching.config_pairs(odd))
+    return [(name, [value]) for name, _, value in pairs]
 
 
 def unset(args: argparse.Namespace, root: Root) -> int:
     """What holds without it is said."""
     file = str(root.places.config_file)
-    done = root.settings.unset(args.key)
-    sentence = teaching.config_unset if done.changed else teaching.config_unset_already
-    return _confirm(args, root, done, [sentence(file, done.key, done.toml)])
+
+    def sentence(done: Changed) -> str:
+        said = teaching.config_unset if done.changed else teaching.config_unset_already
+        return said(file, done.key, done.toml)
+
+    return _confirm(args, root, root.settings.unset(args.keys), sentence)
 
 
-def _confirm(args: argparse.Namespace, root: Root, done: Changed, said: list[str]) -> int:
-    running = done.restart and read_note(root.places.run, root.processes) is not None
-    if done.shadow:
-        said.append(teaching.config_shadowed(done.key, done.shadow))
-    if running:
-        said.append(teaching.config_needs_restart(done.key))
-    facts = {"key": done.key, "value": done.value, "before": done.before, "changed": done.changed}
+def _confirm(
+    args: argparse.Namespace, root: Root, changes: Sequence[Changed], sentence: Callable[[Changed], str]
+) -> int:
+    note = read_note(root.places.run, root.processes)
+    running = _running(root) if note is not None and any(done.changed for done in changes) else None
+    told = [_told(done, running, note is not None) for done in changes]
+    said = [line for done, (_, more) in zip(changes, told, strict=True) for line in (sentence(done), *more)]
     path = str(root.places.config_file)
-    confirm(args, "\n".join(said), **facts, path=path, shadowed_by=done.shadow or None, restart=running)
+    rows = [{**facts, "path": path} for facts, _ in told]
+    confirm(args, "\n".join(said), **(rows[0] if len(rows) == 1 else {"changes": rows, "path": path}))
     return OK
+
+
+def _told(done: Changed, running: dict[str, Any] | None, there: bool) -> tuple[dict[str, Any], list[str]]:
+    """What became of a key, as facts, and what has to be said beside it."""
+    name = done.key.partition(".")[0]
+    here = running is not None and (running.get("values") or {}).get(name) == done.value
+    restart = done.restart and there and not here
+    origin = ((running or {}).get("origins") or {}).get(name) or {}
+    said = [teaching.config_shadowed(done.key, done.shadow)] if done.shadow else []
+    holds = origin.get("layer") in ("environment", "command line") and not here and name not in _ADDING
+    if holds and (origin.get("where") or "-") != done.shadow:
+        said.append(teaching.config_shadowed_there(done.key, origin["layer"], origin.get("where", "")))
+    if restart:
+        said.append(teaching.config_needs_restart(done.key))
+    said += map(teaching.warning, done.warnings)
+    facts = {"key": done.key, "value": done.value, "before": done.before, "changed": done.changed}
+    return facts | {
+        "shadowed_by": done.shadow or None,
+        "restart": restart,
+        "warnings": list(done.warnings),
+    }, said
+
+
+def _running(root: Root) -> dict[str, Any] | None:
+    """The configuration of the daemon of this folder, where it has this file and tells; setting a key never waits for it."""
+    try:
+        shown = root.client().call("GET", "/api/config")
+    except BlazarError:
+        return None
+    same = isinstance(shown, dict) and shown.get("path") == str(root.places.config_file)
+    return shown if same else None
 
 
 def path(args: argparse.Namespace, root: Root) -> int:

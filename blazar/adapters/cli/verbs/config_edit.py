@@ -72,7 +72,11 @@ def _clear(copy: Path, before: bytes, *, done: bool) -> None:
 def editor(env: Mapping[str, str]) -> list[str]:
     """The words that start it: what the environment names, else what is usual and there."""
     for name in ("VISUAL", "EDITOR"):
-        if words := shlex.split(env.get(name, ""), posix=os.name != "nt"):
+        try:
+            words = shlex.split(env.get(name, ""), posix=os.name != "nt")
+        except ValueError as error:  # a quotation mark too many
+            raise Refusal(teaching.editor_unreadable(name, str(error))) from error
+        if words:
             return words
     for name in ("notepad",) if os.name == "nt" else ("vi", "nano"):
         if found := shutil.which(name, path=env.get("PATH")):

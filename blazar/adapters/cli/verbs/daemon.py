@@ -8,7 +8,7 @@ from blazar.adapters.cli.background import Bind, reporting, start_daemon, starte
 from blazar.adapters.cli.exits import OK, WrongUse
 from blazar.adapters.cli.locate import Note, read_note
 from blazar.adapters.cli.parser import UsageError, parse
-from blazar.adapters.cli.render import duration, facts
+from blazar.adapters.cli.render import duration, facts, safe_text
 from blazar.adapters.cli.root import Root
 from blazar.adapters.cli.say import confirm, put_json
 from blazar.domain import teaching
@@ -32,7 +32,12 @@ def serve(args: argparse.Namespace, root: Root) -> int:
 
 def _start(args: argparse.Namespace, root: Root, bind: Bind) -> int:
     note = start_daemon(root, bind)
-    confirm(args, teaching.daemon_started(note.url, note.pid), url=note.url, pid=note.pid)
+    warned = list(root.start_warnings(bind.host, bind.config))
+    more = {"warnings": warned} if warned else {}
+    confirm(args, teaching.daemon_started(note.url, note.pid), url=note.url, pid=note.pid, **more)
+    # Its log has them too; nobody reads that one who sees a daemon start.
+    for sentence in warned if not args.json else ():
+        print(safe_text(teaching.warning(sentence)), file=sys.stderr)
     return OK
 
 

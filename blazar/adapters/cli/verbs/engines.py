@@ -1,4 +1,4 @@
-"""`engine list/install/use/rm`: the builds of this machine. A daemon that runs sees changes by itself (D29)."""
+"""`engine list/install/use/rollback/pin/unpin/rm`: the builds of this machine. A daemon that runs sees changes by itself (D29)."""
 
 import argparse
 import sys
@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blazar.adapters.cli.exits import OK, WrongUse
-from blazar.adapters.cli.render import Column, moment, table
+from blazar.adapters.cli.render import Column, clean, moment, table
 from blazar.adapters.cli.root import Root
-from blazar.adapters.cli.say import confirm, put_json, working
+from blazar.adapters.cli.say import confirm, put_json, say_pruned, working
 from blazar.application.engines.list_engines import engine_row
 from blazar.domain import teaching
+from blazar.domain.kinds import EngineKind
 
 if TYPE_CHECKING:
     from blazar.domain.records import Engine
@@ -19,6 +20,7 @@ _LIST = (
     Column("TAG"),
     Column("KIND"),
     Column("ACTIVE"),
+    Column("PINNED"),
     Column("VERSION"),
     Column("PROVENANCE"),
     Column("INSTALLED"),
@@ -28,10 +30,14 @@ _LIST = (
 
 def listing(args: argparse.Namespace, root: Root) -> int:
     """Every build; --quiet prints tags only."""
+    if args.available:
+        from blazar.adapters.cli.verbs.engine_lanes import available
+
+        return available(args, root)
     engines = root.engines
     builds = engines.list()
     if engines.trouble:
-        print(teaching.warning(engines.trouble), file=sys.stderr)
+        print(clean(teaching.warning(engines.trouble)), file=sys.stderr)
     if args.json:
         put_json({"engines": [engine_row(build) for build in builds]})
     elif args.quiet:
@@ -49,6 +55,7 @@ def _cells(engine: "Engine") -> list[str]:
         engine.tag,
         engine.kind.value,
         "yes" if engine.active else "",
+        "yes" if engine.pinned else "",
         engine.version or "-",
         engine.provenance.value,
         moment(engine.installed_at),
@@ -57,19 +64,59 @@ def _cells(engine: "Engine") -> list[str]:
 
 
 def install(args: argparse.Namespace, root: Root) -> int:
-    """A release archive beside the builds that are there."""
+    """A release archive beside the builds that are there; those that are too many afterwards go."""
+    from blazar.adapters.cli.verbs import engine_lanes
+
+    if engine_lanes.is_meant(args):
+        return engine_lanes.install(args, root)
+    if args.file is None:
+        from blazar.adapters.cli.verbs.engine_releases import fetch
+
+        return fetch(args, root)
     if not args.file.strip():
         raise WrongUse(teaching.path_empty())
+    if args.asset is not None:
+        raise WrongUse(teaching.asset_of_a_file())
     with working(args, f"installing {args.file}"):
-        engine = root.engines.install(str(Path(args.file).expanduser().absolute()), args.sha256, args.tag)
-    confirm(args, teaching.engine_installed(engine.tag, engine.active), **engine_row(engine))
+        file = str(Path(args.file).expanduser().absolute())
+        engine = root.engines.install(file, args.sha256, args.tag, EngineKind(args.kind))
+        pruning = root.engines.prune(engine)
+    confirm(
+        args,
+        teaching.engine_installed(engine.tag, engine.active),
+        **engine_row(engine),
+        pruned=list(pruning.removed),
+    )
+    say_pruned(args, pruning)
     return OK
 
 
 def use(args: argparse.Namespace, root: Root) -> int:
     """Make one the active build of its kind."""
-    engine = root.engines.use(args.tag)
+    return _active(args, root.engines.use(args.tag))
+
+
+def rollback(args: argparse.Namespace, root: Root) -> int:
+    """Make the one active that was it before."""
+    return _active(args, root.engines.rollback(EngineKind(args.kind)))
+
+
+def _active(args: argparse.Namespace, engine: "Engine") -> int:
     confirm(args, teaching.engine_active(engine.tag), **engine_row(engine))
+    return OK
+
+
+def pin(args: argparse.Namespace, root: Root) -> int:
+    """Hold one as it is."""
+    engine = root.engines.pin(args.tag, pinned=True)
+    confirm(args, teaching.engine_pinned(engine.tag), **engine_row(engine))
+    return OK
+
+
+def unpin(args: argparse.Namespace, root: Root) -> int:
+    """Let it go again."""
+    engine = root.engines.pin(args.tag, pinned=False)
+    confirm(args, teaching.engine_unpinned(engine.tag), **engine_row(engine))
     return OK
 
 

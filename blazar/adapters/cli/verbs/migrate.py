@@ -12,6 +12,10 @@ def migrate(args: argparse.Namespace, root: Root) -> int:
     """Harmless to run twice."""
     path = str(root.places.config_file)
     names = root.settings.migrate()
-    sentence = teaching.nothing_to_migrate(path) if names is None else teaching.migrated(path, names)
+    if names is not None:
+        sentence = teaching.migrated(path, names)
+    else:
+        there = root.places.config_file.exists()
+        sentence = teaching.nothing_to_migrate(path) if there else teaching.config_absent(path)
     confirm(args, sentence, path=path, changed=names is not None, keys=list(names or ()))
     return OK

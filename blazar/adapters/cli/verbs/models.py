@@ -39,18 +39,28 @@ def daemon_of(root: Root) -> DaemonClient | None:
 
 
 def add(args: argparse.Namespace, root: Root) -> int:
-    """Catalog a GGUF file where it lies, by hardlink if possible (D36)."""
+    """Catalog a model where it lies, by hardlink if possible (D36)."""
     if not args.path.strip():  # it would mean the current folder
         raise WrongUse(teaching.path_empty())
+    parts = [_part(text) for text in args.parts]
     with working(args, f"reading {args.path}"):
-        model, already = root.models.add(str(Path(args.path).expanduser().absolute()), args.name)
-    said = (
-        teaching.model_there_already(model.name)
-        if already
-        else teaching.model_imported(model.name, model.size, model.owned)
-    )
+        model, already = root.models.add(_whole(args.path), args.name, parts)
+    imported = teaching.drawing_imported if model.weights == "diffusion" else teaching.model_imported
+    said = teaching.model_there_already(model.name) if already else imported(model.name, model.size, model.owned)
     confirm(args, said, **rows_of([model])[0], already=already)
     return OK
+
+
+def _part(text: str) -> tuple[str, str]:
+    """ROLE=PATH."""
+    role, equals, path = text.partition("=")
+    if not equals or not role.strip() or not path.strip():
+        raise WrongUse(teaching.part_spelling(text))
+    return role.strip(), _whole(path)
+
+
+def _whole(path: str) -> str:
+    return str(Path(path).expanduser().absolute())
 
 
 def rows_of(models: "Iterable[Model]") -> list[dict[str, Any]]:

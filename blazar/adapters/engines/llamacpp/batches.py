@@ -9,12 +9,16 @@ from blazar.adapters.engines.llamacpp.speculation import drafts
 from blazar.application.supervise.fit_settings import ENGINE_BATCH, ENGINE_UBATCH, batches_for
 from blazar.domain import teaching
 from blazar.domain.kinds import Task
-from blazar.domain.launch import Brief, Resolved
+from blazar.domain.launch import Brief, Resolved, flags_of
 
 WARMING = 2
 """Tokens of the empty pass after loading, which have to go in one batch (common/common.cpp)."""
+LAST_TOKEN = 3
+"""The pooling type of models whose embedding is their last token's (LLAMA_POOLING_TYPE_LAST)."""
 PADDED = 256
 """The engine rounds its window up to this (llama-context.cpp)."""
+SPELLED = {"batch_size": {"-b", "--batch-size"}, "ubatch_size": {"-ub", "--ubatch-size"}}
+"""How extra words say a batch, which stays as they say it."""
 
 
 def batches(brief: Brief, slots: int, ctx_size: int) -> Resolved:
@@ -38,11 +42,28 @@ def _embedding(brief: Brief, slots: int, ctx_size: int) -> Resolved:
     used = max(min(batch or ENGINE_BATCH, ubatch or ENGINE_UBATCH, -(-ctx_size // PADDED) * PADDED), WARMING)
     if used % slots:
         even = used + -used % slots
+        if even > _bound(brief, told) and used > slots:
+            even = batch = used - used % slots
         told = {"batch_size": max(batch, even), "ubatch_size": even}
         reasons = dict.fromkeys(told, teaching.argv_reason("even-batch"))
         if even > ctx_size:
             told["ctx_size"] = even
-        return Resolved(told, reasons)
+        return Resolved(told, reasons, notes=_short(brief, even))
     # Where embeddings are asked for, the engine takes the smaller of the two for both (tools/server/server.cpp).
     raised = {key: used for key, size in told.items() if 0 < size < used}
-    return Resolved(told | raised, reasons | dict.fromkeys(raised, teaching.argv_reason("least-batch")))
+    least = dict.fromkeys(raised, teaching.argv_reason("least-batch"))
+    return Resolved(told | raised, reasons | least, notes=_short(brief, used))
+
+
+def _bound(brief: Brief, told: dict[str, int]) -> float:
+    """What extra words hold a batch to: the engine takes the smaller of the two for both, so that the other one can give way."""
+    said = set(flags_of(brief.settings["extra_args"]))
+    return min((size for key, size in told.items() if SPELLED[key] & said), default=float("inf"))
+
+
+def _short(brief: Brief, used: int) -> tuple[str, ...]:
+    """Inputs that the window holds and no batch does: the engine refuses them. Where the last token counts, it reads in pieces."""
+    if used >= brief.ctx or brief.model.pooling == LAST_TOKEN:
+        return ()
+    keys = tuple(key for key in ("batch_size", "ubatch_size") if 0 < brief.settings[key] < brief.ctx)
+    return (teaching.embed_batch_short(used, brief.ctx, keys),)

@@ -154,7 +154,7 @@ def version_text() -> str:
 
 
 def _leave(_number: int, _frame: object) -> None:
-    # ODD: no destructor. It waits, holding the interpreter, until every streaming client hangs up.
+    # ODD: it leaves without a destructor. That one waits, holding the interpreter, until every streaming client hangs up.
     os._exit(0)
 
 
@@ -171,7 +171,8 @@ def serve(library: Any, params: Any) -> int:
     signal.set_wakeup_fd(told.fileno())
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave)
-    print(f"main: server is listening on {server.listening_address}", file=sys.stderr, flush=True)
+    # One write, line end included: under PYTHONUNBUFFERED the engine's own log would get in between.
+    print(f"main: server is listening on {server.listening_address}\n", end="", file=sys.stderr, flush=True)
     while True:
         waking.recv(1)
 

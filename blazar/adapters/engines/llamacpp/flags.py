@@ -48,6 +48,16 @@ def milli(name: str, setting: float) -> tuple[str, ...]:
     return (name, str(round(setting))) if setting else ()
 
 
+TYPICAL = frozenset({"typical", "typical_p", "typicalp"})
+"""Names of the setup document and of requests that the engine's own list does not have; one it does not know it leaves out."""
+
+
+def chain(name: str, setting: str | None) -> tuple[str, ...]:
+    """`--name A;B` in the engine's words."""
+    steps = ("typ_p" if one.lower().replace("-", "_") in TYPICAL else one for one in (setting or "").split(";"))
+    return (name, ";".join(steps)) if setting else ()
+
+
 LLAMACPP_FLAGS: tuple[Flag, ...] = (
     # What is served
     Flag("--model", "model_path", always),
@@ -67,12 +77,14 @@ LLAMACPP_FLAGS: tuple[Flag, ...] = (
     Flag("--no-cache-idle-slots", "cache_idle_slots", only_off),
     Flag("--slot-prompt-similarity", "slot_prompt_similarity"),
     Flag("--keep", "keep_tokens"),
-    Flag("--context-shift", "context_shift", switch),  # ODD: said only when asked for; upstream switched it off
+    Flag(
+        "--context-shift", "context_shift", switch
+    ),  # ODD: the window is shifted only when asked for; upstream switched it off
     Flag("--cont-batching", "cont_batching", tristate),
     Flag("--batch-size", "batch_size"),
     Flag(
         "--ubatch-size", "ubatch_size"
-    ),  # ODD: silent at 0: more than the engine's own figure was measured to be slower
+    ),  # ODD: a micro-batch is said only when it is set: more than the engine's own was measured to be slower
     Flag("--slot-save-path", "sessions"),
     # Processors
     Flag("--threads", "threads"),
@@ -160,7 +172,7 @@ LLAMACPP_FLAGS: tuple[Flag, ...] = (
     Flag("--reasoning-format", "reasoning_format"),
     Flag("--reasoning-budget", "reasoning_budget", unless(-1)),
     Flag("--reasoning-budget-message", "reasoning_budget_message"),
-    Flag("--samplers", "samplers"),
+    Flag("--samplers", "samplers", chain),
     Flag("--spm-infill", "spm_infill", switch),
     Flag("--adaptive-target", "adaptive_target"),
     Flag("--adaptive-decay", "adaptive_decay"),

@@ -22,6 +22,11 @@ class Option(NamedTuple):
 
 
 _TYPES = "f32, f16, bf16, q8_0, q4_0, q4_1, iq4_nl, q5_0, q5_1"
+_GUESSING = (
+    "none,draft-simple,draft-eagle3,draft-mtp,draft-dflash,draft-dspark,"
+    "ngram-simple,ngram-map-k,ngram-map-k4v,ngram-mod,ngram-cache"
+)
+"""As llama-server prints them; a test holds them against the wheel's own list."""
 _CACHE = ("ggml_type", "GGML_TYPE_")
 _POOLING = ("llama_pooling_type", "LLAMA_POOLING_TYPE_")
 
@@ -196,7 +201,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("--spec-draft-model -md --model-draft", "FNAME", "speculative.draft.mparams.path", "text", "draft model"),
     Option(
         "--spec-type",
-        "TYPE,...",
+        _GUESSING,
         "speculative.types",
         "enums",
         "types of speculative decoding to use",

@@ -29,4 +29,17 @@ _LOG = "--log-disable --log-file --log-jsonl --no-log-jsonl --log-prompts-dir"
 # Words that print something and end the process.
 _QUESTIONS = "-h --help --usage --version --license -cl --cache-list --completion-bash --list-devices"
 
-RESERVED = frozenset(f"{_DOOR} {_MODEL} {_EXTRAS} {_LOG} {_QUESTIONS}".split())
+_GROUPS = {"door": _DOOR, "model": _MODEL, "extras": _EXTRAS, "log": _LOG, "questions": _QUESTIONS}
+BECAUSE = {flag: why for why, flags in _GROUPS.items() for flag in flags.split()}
+"""Each with the reason that a person is told."""
+RESERVED = frozenset(BECAUSE)
+"""Every spelling."""
+
+_LISTS = """
+-r --reverse-prompt --dry-sequence-breaker -l --logit-bias --override-kv --lora --lora-scaled --control-vector
+--control-vector-scaled -ot --override-tensor -cmoe --cpu-moe -ncmoe --n-cpu-moe -ncffn --n-cpu-ffn --spec-type --mtp --dflash
+--eagle3 --spec-default -otd --override-tensor-draft --spec-draft-override-tensor -cmoed --cpu-moe-draft --spec-draft-cpu-moe
+-ncmoed --n-cpu-moe-draft --spec-draft-ncmoe --spec-draft-n-cpu-moe
+"""
+REPEATS = frozenset(_LISTS.split())
+"""What the engine collects instead of taking the last one (b11434, common/arg.cpp)."""

@@ -4,22 +4,25 @@ The fit plan decides window, slots, cache types and places; here they are put in
 machine, task and files.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from blazar.adapters.engines.llamacpp.batches import batches
 from blazar.adapters.engines.llamacpp.speculation import speculation
-from blazar.application.supervise.extra_words import read_extra
-from blazar.application.supervise.fit_settings import slots_for, unified
+from blazar.adapters.engines.reasons import window_reason
+from blazar.application.supervise.extra_words import last_said, read_extra, slot_bound
+from blazar.application.supervise.fit_settings import extended, slots_for, unified
 from blazar.application.supervise.prompt_cache import prompt_cache
 from blazar.application.supervise.verdict_flags import env_for, flags_for
 from blazar.domain import teaching
 from blazar.domain.argv import Decision, scaled
 from blazar.domain.errors import Malformed
 from blazar.domain.fit.budget import cache_ram_cap
+from blazar.domain.fit.slots import MOST
 from blazar.domain.fit.weights import MOE_PRESET
 from blazar.domain.kinds import Task
-from blazar.domain.launch import Brief, Resolved, together
+from blazar.domain.launch import Brief, Resolved, said_values, together
 from blazar.domain.records import Machine
 
 MCP_FLAG, MCP_VARIABLE = "--mcp-servers-json", "LLAMA_ARG_MCP_SERVERS_JSON"
@@ -70,22 +73,43 @@ def size(brief: Brief) -> Resolved:
 
 
 def _size_reasons(brief: Brief, told: Mapping[str, Any]) -> dict[str, str]:
-    settings, slots = brief.settings, told["slots"]
-    key = "ctx" if settings["ctx"] else "default_ctx"
-    set_by = teaching.flag_because(key, brief.origins[key]) if key in brief.origins else ""
-    reasons = {"ctx_size": teaching.argv_window(brief.ctx, slots, told["kv_unified"], set_by)}
-    if settings["deterministic"] and slots == 1:
-        reasons["slots"] = teaching.argv_reason("deterministic")
-    elif not settings["slots"]:
-        reasons["slots"] = teaching.argv_reason("slots" if brief.verdict else "slots-alone")
-    if settings["kv_unified"] is None:
+    settings = brief.settings
+    reasons = {"ctx_size": _window_reason(brief, told), **_slots_reason(brief, told["slots"])}
+    if settings["kv_unified"] is None or "kv_unified" not in brief.origins:
         reasons["kv_unified"] = teaching.argv_reason("shared" if told["kv_unified"] else "alone")
     if not settings["kv_unified_per_slot"]:
         reasons["kv_unified_per_slot"] = teaching.argv_reason("per-slot")
     for key in ("cache_type_k", "cache_type_v"):
         if not settings[key]:
             reasons[key] = teaching.argv_reason("ladder")
+        elif key not in brief.origins:
+            reasons[key] = teaching.argv_reason("other-side")
     return reasons
+
+
+def _window_reason(brief: Brief, told: Mapping[str, Any]) -> str:
+    """Of a shared cache that does not hold a window for each slot, what it is: no request is promised all of it."""
+    slots, total, shared = told["slots"], told["ctx_size"], told["kv_unified"]
+    bound = slot_bound({**brief.settings, "kv_unified_per_slot": told["kv_unified_per_slot"]})
+    if not shared or slots < 2 or (bound in (0, brief.ctx) and total >= brief.ctx * slots):
+        return teaching.argv_window(brief.ctx, slots, shared, window_reason(brief))
+    return teaching.argv_pool(total, slots, min(bound or total, total), window_reason(brief))
+
+
+def _slots_reason(brief: Brief, slots: int) -> dict[str, str]:
+    """Empty where it is simply as configured."""
+    settings, wanted = brief.settings, brief.settings["slots"]
+    if settings["deterministic"] and slots == 1:
+        return {"slots": teaching.argv_reason("deterministic")}
+    if wanted:
+        return {}
+    if brief.verdict is None:
+        return {"slots": teaching.argv_reason("slots-alone")}
+    if not brief.verdict.placed:
+        return {"slots": teaching.argv_reason("slots-unplaced")}
+    trained = extended(settings, brief.model.ctx_train)
+    bound = "" if slots >= MOST else "-trained" if trained and trained // brief.ctx <= slots else "-memory"
+    return {"slots": teaching.argv_reason(f"slots{bound}")}
 
 
 ROWLESS = frozenset({"rpc", "vulkan", "metal"})
@@ -120,6 +144,15 @@ def split(brief: Brief) -> Resolved:
     used = [device for device in machine.devices if not named or device.name in named]
     if mode == "row" and (odd := next((device for device in used if device.kind in ROWLESS), None)):
         raise Malformed(teaching.split_rows_refused(odd.name), "split_mode")
+    if mode == "tensor" and used and brief.settings["loras"]:
+        raise Malformed(
+            teaching.split_tensors_adapters(), "split_mode"
+        )  # b11434, ggml-backend-meta.cpp: no axis for it
+    if mode == "tensor" and (far := next((device for device in used if device.kind == "rpc"), None)):
+        kept = tuple(key for key in ("override_tensor", "cpu_ffn_n") if brief.settings[key])
+        # b11434 ends itself in ggml_gallocr_alloc_graph, depending on which weights and on the cache's type.
+        if kept and brief.settings["no_kv_offload"]:
+            raise Malformed(teaching.split_tensors_refused(far.name, kept), "split_mode")
     if mode == "row" or used:
         return Resolved({})
     return Resolved({"split_mode": ""}, choices=(Decision((), "split_mode", teaching.argv_reason("no-split")),))
@@ -130,10 +163,19 @@ def processors(brief: Brief) -> Resolved:
     settings = brief.settings
     threads = settings["threads"] or _cores(settings["cpu_range"], brief.machine)
     reasons = {} if settings["threads"] else {"threads": teaching.argv_reason("cores")}
+    if (own := _own_threads(brief)) is not None:
+        threads = max(own, 0)  # told none or less, the engine takes every processor for both
     if not settings["threads_batch"]:
         reasons["threads_batch"] = teaching.argv_reason("prompt-threads")
-    # ODD: the engine takes every processor for prompts when it is told only --threads, whatever its help says.
+    # ODD: the threads for prompts are always said: told only --threads, the engine takes every processor for them, whatever
+    # its help says.
     return Resolved({"threads": threads, "threads_batch": settings["threads_batch"] or threads}, reasons)
+
+
+def _own_threads(brief: Brief) -> int | None:
+    """What extra words say of --threads, in any spelling; None where they say nothing that can be read."""
+    said = [text for flag, text in said_values(brief.settings["extra_args"]) if flag in ("-t", "--threads")]
+    return int(said[-1]) if said and re.fullmatch(r"-?[0-9]{1,6}", said[-1]) else None
 
 
 def _cores(bound: str, machine: Machine) -> int:
@@ -143,12 +185,17 @@ def _cores(bound: str, machine: Machine) -> int:
 
 def prompts(brief: Brief) -> Resolved:
     """The cache of prompts: within its share of the machine, and within what the plan leaves."""
-    configured: int = brief.settings["cache_ram_mb"]
-    # What a person adds himself reaches the child as it is written.
-    capped = configured if "--cache-ram" in _said(brief) else _capped(configured, brief.machine)
-    cache = prompt_cache(configured, capped, brief.verdict, brief.placement)
-    reasons = {"cache_ram_mb": teaching.argv_reason("prompt-cache")} if cache.mib != configured else {}
-    return Resolved({"cache_ram_mb": cache.mib}, reasons, notes=cache.notes)
+    key = "cache_ram_mb"
+    wanted: int = brief.settings[key]
+    if own := last_said(brief.settings["extra_args"], "--cache-ram"):
+        # What a person adds himself reaches the child as it is written.
+        said = teaching.said_in_extra_args(own.flag, own.text or "")
+        return Resolved({key: wanted}, notes=prompt_cache(wanted, said, brief.verdict, brief.placement).notes)
+    capped = _capped(wanted, brief.machine)
+    cache = prompt_cache(capped, f"{key} {wanted}" if key in brief.origins else "", brief.verdict, brief.placement)
+    because = teaching.flag_because(key, brief.origins.get(key, ""))
+    held = teaching.prompt_cache_held(because, wanted, planned=cache.mib != capped)
+    return Resolved({key: cache.mib}, {key: held} if cache.mib != wanted else {}, notes=cache.notes)
 
 
 def _capped(configured: int, machine: Machine) -> int:
@@ -200,7 +247,10 @@ def beside(brief: Brief) -> Resolved:
 
 
 def tools(brief: Brief) -> Resolved:
-    """What the engine runs itself. ODD: servers as JSON go into its environment: their tokens have no place in a list of processes."""
+    """What the engine runs itself.
+
+    ODD: MCP servers as JSON go into the environment: their tokens have no place in a list of processes.
+    """
     settings = brief.settings
     # Said after --agent, --tools replaces what that one turns on (common/arg.cpp).
     chosen, runtime = settings["server_tools"] or "", settings["server_tools_runtime"] or ""

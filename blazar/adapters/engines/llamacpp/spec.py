@@ -2,7 +2,8 @@
 
 from blazar.adapters.engines.llamacpp.flags import LLAMACPP_FLAGS
 from blazar.adapters.engines.llamacpp.memory_lines import MemoryLines
-from blazar.adapters.engines.llamacpp.reserved import RESERVED
+from blazar.adapters.engines.llamacpp.paths import PATHS
+from blazar.adapters.engines.llamacpp.reserved import BECAUSE, REPEATS, RESERVED
 from blazar.adapters.engines.llamacpp.resolve import resolve
 from blazar.adapters.engines.llamacpp.speculation import drafts
 from blazar.adapters.engines.spec import EngineSpec
@@ -17,6 +18,10 @@ LLAMACPP = EngineSpec(
     sockets=True,
     port_taken="couldn't bind HTTP server socket",
     reserved=RESERVED,
+    workers_flag="--rpc",
+    paths=PATHS,
+    because=BECAUSE,
+    repeats=REPEATS,
     memory_log=MemoryLines,
     resolve=resolve,
     drafts=drafts,

@@ -8,6 +8,7 @@ guess, and a wrong one costs time alone.
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from blazar.adapters.engines.reasons import chosen
 from blazar.domain import teaching
 from blazar.domain.argv import Decision
 from blazar.domain.errors import Malformed
@@ -81,32 +82,32 @@ def drafts(brief: Brief) -> Drafts:
 
 def speculation(brief: Brief) -> Resolved:
     """The choice as settings of the flag table; keys of other families fall silent, and those that somebody set are named."""
-    chosen, settings = choose(brief), brief.settings
-    mod, drafts = chosen.type == "ngram-mod", chosen.type.startswith("draft-")
-    if chosen.reason == teaching.spec_reason("extra"):
+    choice, settings = choose(brief), brief.settings
+    mod, drafts = choice.type == "ngram-mod", choice.type.startswith("draft-")
+    if choice.reason == teaching.spec_reason("extra"):
         drafts = True  # words of their own may name a draft model, and these tune it
     told: dict[str, Any] = {key: settings[key] if mod else None for key in MOD}
-    told |= {key: _sized(chosen.type, settings[key]) for key in SIZES}
+    told |= {key: _sized(choice.type, settings[key]) for key in SIZES}
     told |= {} if drafts else dict.fromkeys(DRAFT)  # else as configured, or as the plan says
     told |= {
-        "spec_type": chosen.type,
-        "draft_model": chosen.draft,
-        "draft_n_max": chosen.most if chosen.type == TYPES["mtp-adaptive"] else 0,
-        **_lookup(chosen.type, brief),
+        "spec_type": choice.type,
+        "draft_model": choice.draft,
+        "draft_n_max": choice.most if choice.type == TYPES["mtp-adaptive"] else 0,
+        **_lookup(choice.type, brief),
     }
-    reasons = {"spec_type": chosen.reason, "draft_model": teaching.argv_reason("draft")}
-    left = () if chosen.type else (Decision((), "spec", chosen.reason),)
-    notes = (chosen.note,) if chosen.note else ()
-    return Resolved(told, reasons, notes=(*notes, *_unheard(brief, chosen, drafts=drafts)), choices=left)
+    reasons = {"spec_type": choice.reason, "draft_model": teaching.argv_reason("draft")}
+    left = () if choice.type else (Decision((), "spec", choice.reason),)
+    notes = (choice.note,) if choice.note else ()
+    return Resolved(told, reasons, notes=(*notes, *_unheard(brief, choice, drafts=drafts)), choices=left)
 
 
-def _unheard(brief: Brief, chosen: Choice, *, drafts: bool) -> Iterator[str]:
+def _unheard(brief: Brief, choice: Choice, *, drafts: bool) -> Iterator[str]:
     """Of keys that somebody set, those for other ways of guessing. An embedding model writes nothing, and so misses nothing."""
     of_types = {**dict.fromkeys(SIZED, SIZES), "ngram-mod": MOD, "ngram-cache": LOOKUPS}
-    heard = {*(DRAFT if drafts else ()), *of_types.get(chosen.type, ())}
-    silent = [key for key in (*DRAFT, *SIZES, *MOD, *LOOKUPS) if key in brief.origins and key not in heard]
+    heard = {*(DRAFT if drafts else ()), *of_types.get(choice.type, ())}
+    silent = [key for key in (*DRAFT, *SIZES, *MOD, *LOOKUPS) if chosen(brief, key) and key not in heard]
     if silent and brief.task is not Task.EMBED:
-        yield teaching.spec_silent(silent, chosen.type, chosen.reason)
+        yield teaching.spec_silent(silent, choice.type, choice.reason)
 
 
 def _auto(brief: Brief) -> Choice:
@@ -114,16 +115,16 @@ def _auto(brief: Brief) -> Choice:
     if brief.settings["deterministic"]:
         return Choice("", teaching.spec_reason("deterministic"))
     if FLAG not in brief.manifest:
-        return Choice("", teaching.spec_reason("build"))
+        return Choice("", teaching.spec_reason("build" if brief.manifest else "unasked"))
     return _by_model(brief) or _by_text(brief)
 
 
 def _by_model(brief: Brief) -> Choice | None:
     """By heads of its own, or by the draft that goes with it."""
-    if _heads(brief) and _knows(brief, TYPES["mtp"]):
+    if _heads(brief) and _may_know(brief, TYPES["mtp"]):
         return Choice(TYPES["mtp"], teaching.spec_reason("heads"), DRAFTED)
     family = TYPES.get(brief.beside.draft_family, "")
-    if brief.beside.draft and family and _knows(brief, family):
+    if brief.beside.draft and family and _may_know(brief, family):
         return Choice(family, teaching.spec_reason("pair"), DRAFTED, draft=brief.beside.draft)
     return None
 
@@ -134,7 +135,7 @@ def _by_text(brief: Brief) -> Choice:
         return Choice("", teaching.spec_reason("no-ngram"))
     if _stateful(brief):
         return Choice("", teaching.spec_reason("stateful"))
-    if not _knows(brief, AUTO):
+    if not _may_know(brief, AUTO):
         return Choice("", teaching.spec_reason("build"))
     return Choice(AUTO, teaching.spec_reason("ngram"), GUESSED[AUTO], note=teaching.spec_fallback())
 
@@ -198,11 +199,16 @@ def _sized(type_: str, size: int) -> tuple[str, int] | None:
 
 
 def _lookup(type_: str, brief: Brief) -> dict[str, str]:
-    """Files of known sequences. ODD: the engine of today reads the refreshed one and never writes it."""
+    """Files of known sequences. ODD: lookup caches belong to one type; with any other the engine reads none.
+
+    The engine of today reads the refreshed one and never writes it.
+    """
     if type_ != "ngram-cache":
         return {"lookup_cache_static": "", "lookup_cache_dynamic": ""}
     settings, own = brief.settings, brief.places.lookup_cache
+    # Nobody asked for the model's own: a build without the flag is no news.
+    told = not brief.manifest or "--lookup-cache-dynamic" in brief.manifest
     return {
         "lookup_cache_static": settings["lookup_cache_static"] or "",
-        "lookup_cache_dynamic": settings["lookup_cache_dynamic"] or (own if settings["spec_cache"] else ""),
+        "lookup_cache_dynamic": settings["lookup_cache_dynamic"] or (own if settings["spec_cache"] and told else ""),
     }

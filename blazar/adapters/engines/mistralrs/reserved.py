@@ -19,4 +19,8 @@ _LOG = "-l --log"
 # Words that print something and end the process.
 _QUESTIONS = "-h --help -V --version"
 
-RESERVED = frozenset(f"{_DOOR} {_MODEL} {_EXTRAS} {_LOG} {_QUESTIONS}".split())
+_GROUPS = {"door": _DOOR, "model": _MODEL, "extras": _EXTRAS, "log": _LOG, "questions": _QUESTIONS}
+BECAUSE = {flag: why for why, flags in _GROUPS.items() for flag in flags.split()}
+"""Each with the reason that a person is told."""
+RESERVED = frozenset(BECAUSE)
+"""Every spelling."""

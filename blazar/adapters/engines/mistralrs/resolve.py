@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
+from blazar.adapters.engines.mistralrs.flags import MISTRALRS_FLAGS
+from blazar.adapters.engines.reasons import unheard, window_reason
 from blazar.domain import teaching
 from blazar.domain.fit.settings import Settings
 from blazar.domain.fit.shards import Parallelism, layers
 from blazar.domain.kinds import Weights
-from blazar.domain.launch import Brief, Resolved, flags_of, together
+from blazar.domain.launch import Brief, Resolved, flags_of, said_values, together
 
 NAME = "mistral.rs"
 FRACTION, MEGABYTES, PAGED = "mistralrs_pa_memory_fraction", "mistralrs.pa_memory_mb", "mistralrs_paged_attn"
@@ -21,8 +23,8 @@ STEP_FLAG, STEP = "--max-num-batched-tokens", 4096
 """Tokens of one step beyond which 0.9.3 answered with an empty 200 (the contract's known limits)."""
 _PLACING = ("-n", "--device-layers", "--topology", "--cpu")
 _CACHE = ("--pa-context-len", "--pa-memory-mb", "--pa-memory-fraction")
-_UNSAID = ("loras", "devices", "tensor_split")
-"""Settings that other kinds honour and that would be missed."""
+HEARD = frozenset({*(flag.key for flag in MISTRALRS_FLAGS), "deterministic", "chat_template"})
+"""Of a model's own keys those that this kind acts on, or comments on by itself."""
 
 
 def resolve(brief: Brief) -> Resolved:
@@ -36,13 +38,12 @@ def _as_set(brief: Brief) -> Resolved:
     files = [PurePath(file) for file in brief.model.files]
     gguf = brief.model.weights is Weights.GGUF
     told = dict(brief.settings) | {
-        "model_path": str(files[0].parent),
+        "model_path": brief.model.folder or str(files[0].parent),
         "quantized_file": ";".join(file.name for file in files) if gguf else "",
         "format": "gguf" if gguf else "plain",
         "projector": brief.beside.projector if brief.vision and gguf else "",
     }
-    notes = tuple(teaching.setting_no_word(key, NAME) for key in _UNSAID if brief.settings.get(key))
-    return Resolved(told, env={"HF_HUB_OFFLINE": "1"}, notes=notes)
+    return Resolved(told, env={"HF_HUB_OFFLINE": "1"}, notes=tuple(unheard(brief, HEARD, NAME)))
 
 
 def _window(brief: Brief) -> Resolved:
@@ -51,20 +52,21 @@ def _window(brief: Brief) -> Resolved:
     Older builds have no such bound and no such flag: nobody set it, so nobody is warned.
     """
     settings = brief.settings
-    slots, reasons = settings["slots"], {"ctx": teaching.argv_window(brief.ctx, 1, shared=False)}
+    slots, reasons = settings["slots"], {"ctx": teaching.argv_window(brief.ctx, 1, False, window_reason(brief))}
     if settings["deterministic"]:
         slots, reasons["slots"] = 1, teaching.argv_reason("deterministic")
     step = min(brief.ctx, STEP) if not brief.manifest or STEP_FLAG in brief.manifest else 0
     reasons["step"] = teaching.batch_of_a_window(step)
     # One request is the engine's default.
-    told = {"ctx": brief.ctx, "slots": slots, "step": step, "batch": slots if slots > 1 else 0}
+    requests = _requests(brief)
+    told = {"ctx": brief.ctx, "slots": slots, "step": step, "batch": requests if requests > 1 else 0}
     return Resolved(told, reasons)
 
 
 def _cache(brief: Brief) -> Resolved:
     """The plain cache, or one of three sizes of the paged one.
 
-    ODD: pa_memory_mb silences every --pa-memory-fraction; the engine refuses two sizes on one command line. With none of them it
+    ODD: pa_memory_mb silences every --pa-memory-fraction: the engine refuses two sizes on one command line. With none of them it
     would take nine tenths of the card, so that the planned windows are said.
     """
     settings = brief.settings
@@ -92,6 +94,10 @@ def _winner(brief: Brief, sizes: Mapping[str, Any]) -> str:
 
 
 def _requests(brief: Brief) -> int:
+    """At once; extra words win, as they do in the engine."""
+    said = dict(said_values(brief.settings["extra_args"])).get("--max-seqs", "")
+    if said.isdecimal():
+        return max(int(said), 1)
     return 1 if brief.settings["deterministic"] else max(brief.settings["slots"], 1)
 
 

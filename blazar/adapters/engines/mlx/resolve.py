@@ -8,9 +8,13 @@ from pathlib import PurePath
 from typing import Any
 
 from blazar.adapters.engines.mlx.flags import DECODE, DRAFT, KV_BITS, PROMPT
+from blazar.adapters.engines.reasons import unheard
 from blazar.domain import teaching
 from blazar.domain.launch import Brief, Resolved, together
 
+NAME = "mlx-lm"
+HEARD = frozenset({"slots", "deterministic", "chat_template", "chat_template_file"})
+"""Of a model's own keys those that this kind acts on, or comments on by itself."""
 PROMPTS = 8
 """The engine's own default of prompts that are read side by side."""
 TEMPLATE = "mlx.chat_template"
@@ -26,18 +30,19 @@ def resolve(brief: Brief) -> Resolved:
 def _as_set(brief: Brief) -> Resolved:
     """The model is a folder: weights, tokenizer and config are read from it.
 
-    ODD: /v1/models lists the hub's cache beside the model, and answers with an empty body where there is none. The model's own
-    folder always exists and is no cache: so the list is exactly what is served, whatever this user has downloaded.
+    ODD: the hub's cache is the model's own folder. /v1/models lists that cache beside the model, and answers with an empty body
+    where there is none. The folder always exists and is no cache: the list is exactly what is served, whatever was downloaded.
     """
-    folder = str(PurePath(brief.model.files[0]).parent)
+    folder = brief.model.folder or str(PurePath(brief.model.files[0]).parent)
     env = {"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": folder}  # a child never phones home
-    return Resolved(dict(brief.settings) | {"model_path": folder}, env=env)
+    told = dict(brief.settings) | {"model_path": folder}
+    return Resolved(told, env=env, notes=tuple(unheard(brief, HEARD, NAME)))
 
 
 def _template(brief: Brief) -> Resolved:
     """The table's own template wins over that of the model's override, which is meant for every kind.
 
-    ODD: the engine takes a word without a variable for a template, too: every prompt would be just that word.
+    ODD: a name is no template. The engine takes a word without a variable for one, and every prompt would be just that word.
     """
     settings = brief.settings
     key = TEMPLATE if settings[TEMPLATE] else "chat_template"
@@ -50,7 +55,7 @@ def _template(brief: Brief) -> Resolved:
 
 
 def _side_by_side(brief: Brief) -> Resolved:
-    """ODD: the engine decodes as many as the larger of the two says, so that one alone would not bound anything."""
+    """ODD: the larger of the two is what runs side by side, so that one alone would not bound anything."""
     settings = brief.settings
     if settings["deterministic"]:
         return _both(brief, "deterministic", 1)

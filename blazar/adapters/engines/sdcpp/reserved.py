@@ -18,4 +18,8 @@ _LOG = "-v --verbose"
 # Words that print something and end the process.
 _QUESTIONS = "-h --help --version --list-devices"
 
-RESERVED = frozenset(f"{_DOOR} {_MODEL} {_PROCESSORS} {_LOG} {_QUESTIONS}".split())
+_GROUPS = {"door": _DOOR, "model": _MODEL, "threads": _PROCESSORS, "log": _LOG, "questions": _QUESTIONS}
+BECAUSE = {flag: why for why, flags in _GROUPS.items() for flag in flags.split()}
+"""Each with the reason that a person is told."""
+RESERVED = frozenset(BECAUSE)
+"""Every spelling."""

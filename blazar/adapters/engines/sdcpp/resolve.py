@@ -6,6 +6,7 @@ Pure: opens no file and asks no device.
 from collections import defaultdict
 from collections.abc import Iterator
 
+from blazar.adapters.engines.reasons import unheard
 from blazar.adapters.engines.sdcpp.flags import (
     AUTO_FIT,
     BACKEND,
@@ -24,6 +25,7 @@ from blazar.domain.launch import Brief, Resolved, flags_of, together
 from blazar.domain.manifest import ValueKind
 from blazar.domain.records import Gpu
 
+NAME = "sd-server"
 SYNONYMS = {
     "diffusion": "diffusion_model",
     "high_noise": "high_noise_diffusion_model",
@@ -51,7 +53,8 @@ SAGE_CUDA = (12, 0)
 def resolve(brief: Brief) -> Resolved:
     """All of it."""
     parts = (_spellings, _components, _model_args, _sage, _placement, _budget)
-    return together(Resolved(brief.settings), *(part(brief) for part in parts))
+    mine = Resolved(brief.settings, notes=tuple(unheard(brief, frozenset(), NAME)))
+    return together(mine, *(part(brief) for part in parts))
 
 
 def _said(brief: Brief) -> Iterator[tuple[str, str, str]]:
@@ -126,7 +129,7 @@ def _role(name: str) -> str:
 
 
 def _model_args(brief: Brief) -> Resolved:
-    """The prefix cache joins the list; ODD: the engine adds lists up, so that what a person says again is left out of ours."""
+    """The prefix cache joins the list; ODD: what a person says again is left out of ours: the engine adds lists up."""
     settings = brief.settings
     kind, own = settings["sdcpp_qwen_prefix_cache_type"], settings[MODEL_ARGS]
     by_hand = {_key(pair) for text in _values(brief, "--model-args") for pair in _pairs(text)}
@@ -194,7 +197,7 @@ def _diffusion_device(brief: Brief) -> str:
 
 
 def _placement(brief: Brief) -> Resolved:
-    """ODD: with --auto-fit the engine ignores every placement, so that whoever places anything ends the automatic one.
+    """ODD: whoever places anything ends the automatic choice: with --auto-fit the engine ignores every placement.
 
     It is said only to a build that is known to have it, and only where there is something to place on.
     """
@@ -208,7 +211,7 @@ def _placement(brief: Brief) -> Resolved:
 
 
 def _budget(brief: Brief) -> Resolved:
-    """ODD: older builds take one number only, and one that reads `cuda0=8` as a number dies of it."""
+    """ODD: a budget by device is left out where one number is read. Older builds do, and die of `cuda0=8`."""
     wanted = brief.settings[MAX_VRAM]
     option = brief.manifest.find("--max-vram")
     one_number = option is not None and option.kind is ValueKind.FLOAT

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from blazar.domain.fit import budget
 from blazar.domain.fit.caches import caches, recurrent
-from blazar.domain.fit.machine import GIB, Device, Machine
+from blazar.domain.fit.machine import GIB, Machine
 from blazar.domain.fit.settings import Settings
 from blazar.domain.fit.shape import ModelShape
-from blazar.domain.fit.shards import Environment, Shards, pins, ranks
+from blazar.domain.fit.shards import Environment, Shards, discrete, pins, ranks, room
 from blazar.domain.fit.weights import weigh
 
 TABLES = 256 * budget.MIB
@@ -68,13 +68,13 @@ def climb(load: Load, machine: Machine) -> Rung | None:
 
 def span(machine: Machine, count: int) -> Environment:
     """What holds `count` configured ranks to the first cards; nothing where there are not so many, or in doubt."""
-    cards = _cards(machine)
+    cards = discrete(machine)
     return pins(machine, cards[:count]) if 1 < count <= len(cards) else ()
 
 
 def alone(machine: Machine) -> Machine:
     """This machine as an engine sees it that is told no card: with the first one."""
-    first = _cards(machine)[:1]
+    first = discrete(machine)[:1]
     return replace(machine, devices=tuple(device for device in machine.devices if device in first))
 
 
@@ -98,14 +98,14 @@ def _settings(load: Load, kv_type: str) -> Settings:
 
 
 def _rung(load: Load, machine: Machine, found: Shards, kv_type: str) -> Rung | None:
-    """ODD: of several cards that each hold the load the first is taken, which is the engine's own, not the roomiest."""
+    """ODD: the first card that holds the load is taken, which is the engine's own, not the roomiest."""
     need = found.per_rank + load.draft
     own = kv_type if kv_type == HALF else ""
     if found.ranks > 1:
-        free = min(card.free for card in _cards(machine)[: found.ranks])
+        free = min(card.free for card in discrete(machine)[: found.ranks])
         return Rung(found.ranks, _fraction(need, free), need, free, kv_type=own, env=found.env)
-    cards = _cards(machine)
-    number = next(at for at, card in enumerate(cards) if _room(card) >= need + load.reserve)
+    cards = discrete(machine)
+    number = next(at for at, card in enumerate(cards) if room(card) >= need + load.reserve)
     order = pins(machine, cards[:1])[:1]
     if number and not order:  # its number would be a guess, and so would be the share of it
         return None
@@ -115,7 +115,7 @@ def _rung(load: Load, machine: Machine, found: Shards, kv_type: str) -> Rung | N
 
 def _offloaded(load: Load, machine: Machine) -> Rung | None:
     """The engine's first card, with as many whole GiB of weights as it lacks in main memory."""
-    cards = _cards(machine)
+    cards = discrete(machine)
     if not cards:
         return None
     kv_type = load.kv_type or (HALF if load.halves else "")
@@ -124,7 +124,7 @@ def _offloaded(load: Load, machine: Machine) -> Rung | None:
     kept = sum(cache.bytes for cache in caches(load.shape, settings))
     kept += sum(layer.bytes for layer in recurrent(load.shape, settings))
     need = budget.rough_bytes(weights, kept) + load.draft
-    gib = -(-(need + load.reserve - _room(cards[0])) // GIB)
+    gib = -(-(need + load.reserve - room(cards[0])) // GIB)
     spare = machine.ram_available - budget.MARGIN_PER_DEVICE if machine.ram_available else weights
     if gib * GIB > min(weights, spare):
         return None
@@ -146,11 +146,3 @@ def _less(machine: Machine, size: int) -> Machine:
     """This machine with so much less free on every card."""
     devices = tuple(device._replace(free=device.free - size) for device in machine.devices)
     return replace(machine, devices=devices)
-
-
-def _cards(machine: Machine) -> tuple[Device, ...]:
-    return tuple(device for device in machine.pool if not device.shared and device.kind != "rpc")
-
-
-def _room(card: Device) -> int:
-    return card.free - budget.MARGIN_PER_DEVICE

@@ -4,6 +4,8 @@ Its parser takes every beginning of a flag that is no other flag's, so that all 
 merely tune the model or what it may use of the machine are free.
 """
 
+from blazar.domain.argv import beginnings
+
 # Where the child listens and who may talk to it: the gateway alone knows. A load of several machines is none of ours.
 _DOOR = """
 --host --port --fastapi-root-path --smg-grpc-mode --grpc-mode --grpc-port --smg-http-sidecar-port --grpc-http-sidecar-port
@@ -24,9 +26,10 @@ _LOG = """
 _QUESTIONS = "--help"
 
 
-def _beginnings(flag: str) -> set[str]:
-    return {flag[:length] for length in range(len("--x"), len(flag) + 1)}
-
-
-WHOLE = frozenset(f"{_DOOR} {_MODEL} {_MORE} {_EXTRAS} {_LOG} {_QUESTIONS}".split())
-RESERVED = frozenset({"-h"}.union(*(_beginnings(flag) for flag in WHOLE)))
+_GROUPS = {"door": _DOOR, "model": _MODEL, "more": _MORE, "extras": _EXTRAS, "log": _LOG, "questions": _QUESTIONS}
+_WHOLE = {flag: why for why, flags in _GROUPS.items() for flag in flags.split()}
+WHOLE = frozenset(_WHOLE)
+BECAUSE = {"-h": "questions"} | {part: why for flag, why in _WHOLE.items() for part in beginnings(flag)} | _WHOLE
+"""Each with the reason that a person is told; a beginning that several share has one of theirs."""
+RESERVED = frozenset(BECAUSE)
+"""Every spelling."""

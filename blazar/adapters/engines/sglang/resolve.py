@@ -6,12 +6,14 @@ Pure: opens no file. Everything of `[sglang]` that is not named here goes to the
 from pathlib import PurePath
 from typing import Any
 
+from blazar.adapters.engines.reasons import unheard, window_reason
 from blazar.adapters.engines.sglang import ladder
+from blazar.adapters.engines.sglang.flags import SGLANG_FLAGS
 from blazar.adapters.engines.sglang.speculation import NAME, needs, speculation
 from blazar.domain import teaching
 from blazar.domain.fit.shards import Parallelism
 from blazar.domain.kinds import Task
-from blazar.domain.launch import Brief, Resolved, flags_of, together
+from blazar.domain.launch import Brief, Resolved, flags_of, said_values, together
 
 PARALLEL = ("sglang.tp_size", "sglang.pp_size", "sglang.dp_size", "sglang.ep_size")
 _THEIRS = (
@@ -27,8 +29,8 @@ _THEIRS = (
     "--gpu-id",
 )
 """Extra words that place a load."""
-_UNSAID = ("loras", "devices", "tensor_split")
-"""Settings that other kinds honour and that would be missed: adapters are chosen by each request here, cards by number."""
+HEARD = frozenset({*(flag.key for flag in SGLANG_FLAGS), "embeddings"})
+"""Of a model's own keys those that this kind acts on, or comments on by itself. Adapters are chosen by each request, cards by number."""
 HALVES_FROM = 8.0
 """Compute capability from which the default kernels read an 8-bit cache (Triton's fp8e5)."""
 REPRODUCIBLE = ("", "triton", "flashinfer", "fa3", "fa4", "ascend", "intel_xpu")
@@ -45,19 +47,18 @@ def _as_set(brief: Brief) -> Resolved:
     """The model is a folder. Its child asks no hub, and is not asked to compute a token to say that it is well."""
     settings = brief.settings
     told = dict(settings) | {
-        "model_path": str(PurePath(brief.model.files[0]).parent),
+        "model_path": brief.model.folder or str(PurePath(brief.model.files[0]).parent),
         "alias": brief.model.name,
         "is_embedding": brief.task is Task.EMBED,
     }
     env = {"HF_HUB_OFFLINE": "1", "SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION": "false"}
-    notes = tuple(teaching.setting_no_word(key, NAME) for key in _UNSAID if settings.get(key))
-    return Resolved(told, env=env, notes=notes)
+    return Resolved(told, env=env, notes=tuple(unheard(brief, HEARD, NAME)))
 
 
 def _window(brief: Brief) -> Resolved:
-    """ODD: slots 0 stays silent here: the engine shares its cache out by itself and needs no number."""
+    """ODD: slots = 0 stays silent: the engine shares its cache out by itself and needs no number."""
     told: dict[str, Any] = {"ctx": brief.ctx}
-    window = teaching.argv_window(brief.ctx, 1, shared=False)
+    window = teaching.argv_window(brief.ctx, 1, shared=False, set_by=window_reason(brief))
     if not brief.settings["deterministic"]:
         return Resolved(told, {"ctx": window})
     because = teaching.argv_reason("deterministic")
@@ -67,7 +68,7 @@ def _window(brief: Brief) -> Resolved:
 
 
 def _kernels(brief: Brief) -> Resolved:
-    """ODD: the engine's own choice on NVIDIA may be one that has to be compiled first, and most machines have no compiler."""
+    """ODD: Triton is the default on NVIDIA: the engine's own may have to be compiled first, and most machines have no compiler."""
     key = "sglang.attention_backend"
     placed = brief.placement
     if brief.settings[key] or placed is None or not any(device.kind == "cuda" for device in placed.pool):
@@ -87,24 +88,36 @@ def _memory(brief: Brief) -> Resolved:
     if brief.shape is None or brief.placement is None:
         return Resolved({})
     placed = ladder.alone(brief.placement) if _by_name(brief) else brief.placement
-    total = max(brief.ctx_size, brief.ctx)
-    requests = 1 if brief.settings["deterministic"] else max(brief.settings["slots"], 1)
+    window, requests, kv_type = _asked(brief)
+    total = max(brief.ctx_size, window)
     needed = needs(brief, ladder.token_bytes(brief.shape, total), requests)
     load = ladder.Load(
         brief.shape,
-        max(total, brief.ctx * requests),
+        max(total, window * requests),
         requests,
         needed.beside,
         needed.draft,
-        brief.settings["sglang.kv_cache_dtype"],
+        kv_type,
         _halves(brief),
     )
     rung = ladder.climb(load, placed)
     return Resolved({}) if rung is None else _said(brief, rung, needed.counted)
 
 
+def _asked(brief: Brief) -> tuple[int, int, str]:
+    """One request's window, how many there are at once, and the pinned cache type; extra words win, as they do in the engine."""
+    said = dict(said_values(brief.settings["extra_args"]))
+    slots = 1 if brief.settings["deterministic"] else max(brief.settings["slots"], 1)
+    requests, window = (said.get(flag, "") for flag in ("--max-running-requests", "--context-length"))
+    return (
+        int(window) if window.isdecimal() else brief.ctx,
+        max(int(requests), 1) if requests.isdecimal() else slots,
+        said.get("--kv-cache-dtype", "") or brief.settings["sglang.kv_cache_dtype"],
+    )
+
+
 def _said(brief: Brief, rung: ladder.Rung, counted: bool) -> Resolved:
-    """A rung in settings of the flag table. ODD: no share where a draft is not counted: it would have to lie inside."""
+    """A rung in settings of the flag table. ODD: no share is said where a draft is not counted: it would have to lie inside."""
     settings = brief.settings
     told: dict[str, Any] = {"cpu_offload_gb": rung.offload_gib, "base_gpu_id": rung.card}
     reasons = {"cpu_offload_gb": teaching.rung_offload(rung.offload_gib), "base_gpu_id": teaching.rung_card()}

@@ -1,10 +1,22 @@
 """SGLang's server as a record. It starts as `python -m sglang.launch_server`: those words come with the installed build."""
 
 from blazar.adapters.engines.sglang.flags import SGLANG_FLAGS
-from blazar.adapters.engines.sglang.reserved import RESERVED
+from blazar.adapters.engines.sglang.paths import PATHS
+from blazar.adapters.engines.sglang.reserved import BECAUSE, RESERVED
 from blazar.adapters.engines.sglang.resolve import resolve
 from blazar.adapters.engines.spec import EngineSpec
 from blazar.domain.kinds import EngineKind
+from blazar.domain.manners import Manners
+
+# Fields by which a request would have it load an adapter, run code of its own, or wait for another machine.
+_STRIPS = "lora_path custom_logit_processor bootstrap_host bootstrap_port bootstrap_room rid session_params"
+
+MANNERS = Manners(
+    name="SGLang",
+    routes=frozenset(),
+    forms=frozenset({"response_format"}),
+    strips=frozenset(_STRIPS.split()),
+)
 
 SGLANG = EngineSpec(
     kind=EngineKind.SGLANG,
@@ -18,6 +30,9 @@ SGLANG = EngineSpec(
         "SGLANG_",
     ),  # they switch kernels, caches and downloads behind the settings' back; engine_env may name them
     reserved=RESERVED,
+    paths=PATHS,
+    because=BECAUSE,
     joins=True,  # argparse
     resolve=resolve,
+    manners=MANNERS,
 )

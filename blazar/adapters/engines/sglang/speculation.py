@@ -82,7 +82,7 @@ def _because(brief: Brief, chosen: str) -> str:
 def _silent(brief: Brief, chosen: str) -> dict[str, str]:
     """Settings that mean nothing with this choice, and what they would need.
 
-    ODD: the engine asserts that a draft model gets its three depths together or none of them, so that a lone one is left out.
+    ODD: the depths of a draft are said together or not at all. The engine asserts that it gets all three or none.
     """
     if not chosen:
         return dict.fromkeys((STEPS, TOKENS, TOPK, *THRESHOLDS), ALGORITHM)

@@ -4,7 +4,7 @@ The only module of the lane that knows the JSON library. Decides no meaning: nam
 """
 
 import re
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -33,6 +33,7 @@ class Said(msgspec.Struct, gc=False):
 
     content: str | None = None
     reasoning_content: str | None = None
+    reasoning: str | None = None
     tool_calls: list[CallPiece] | None = None
 
 
@@ -99,6 +100,7 @@ class Infilled(msgspec.Struct, gc=False):
     error: Any = None
 
 
+_T = TypeVar("_T")
 _INFILLED: Final = msgspec.json.Decoder(Infilled)
 _CHUNK: Final = msgspec.json.Decoder(Chunk)
 _ANY: Final = msgspec.json.Decoder()
@@ -106,14 +108,22 @@ _ENCODER: Final = msgspec.json.Encoder()
 _BYTE: Final = re.compile(r"\(byte \d+\)")
 
 
+def _decoded(decoder: msgspec.json.Decoder[_T], data: bytes) -> _T:
+    """Raises `ValueError`, as msgspec's errors are: whoever asks a child expects no other."""
+    try:
+        return decoder.decode(data)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
 def decode_chunk(data: bytes) -> ChildChunk:
-    """`data` as a chunk; raises `ValueError` (msgspec's errors are)."""
-    return _CHUNK.decode(data)
+    """`data` as a chunk; raises `ValueError`."""
+    return _decoded(_CHUNK, data)
 
 
 def decode_infilled(data: bytes) -> ChildChunk:
     """The same of the infill route, in the words of the others, so that one reader reads both."""
-    said = _INFILLED.decode(data)
+    said = _decoded(_INFILLED, data)
     if not said.stop:
         return Chunk(choices=[Choice(text=said.content)], error=said.error)
     finish = "length" if said.stop_type == "limit" else "stop"
@@ -128,7 +138,7 @@ def decode_infilled(data: bytes) -> ChildChunk:
 
 def decode(data: bytes) -> Any:
     """Any JSON value; raises `ValueError`."""
-    return _ANY.decode(data)
+    return _decoded(_ANY, data)
 
 
 def encode(value: Any) -> bytes:

@@ -74,12 +74,13 @@ class Lane:
         """A place at a child; None when the client left while it waited."""
         allowed, wait = request.key_models, _wait(request)
         lease = self._leasing.try_lease(job.model, row.task) if allowed is None or job.model in allowed else None
-        if lease is not None and job.num_ctx > lease.ctx:
-            lease.release()  # a wider window is asked for: the supervisor decides whether it reshapes (case B8)
+        if lease is not None and (job.num_ctx > lease.ctx or (job.vision and lease.blind)):
+            # A wider window, or a projector: the supervisor decides whether another child is worth it (case B8).
+            lease.release()
             lease = None
         if lease is None:
             note = request.record.note_depth
-            ask = Ask(job.model, row.task, wait, job.num_ctx, allowed, request.record.key, note)
+            ask = Ask(job.model, row.task, wait, job.num_ctx, allowed, request.record.key, note, job.vision)
             lease = await self._in_line(ask, reply)
         if lease is not None:
             request.record.queue_seconds = lease.queue_seconds
@@ -134,7 +135,8 @@ class Lane:
 
     def _occasion(self, lease: Lease, record: RequestRecord) -> Occasion:
         now, started = self._clock.now, record.started
-        return Occasion(lease.model.name, record.trace, self._clock.wall(), lease.load_seconds, lambda: now() - started)
+        wall, elapsed = self._clock.wall(), lambda: now() - started
+        return Occasion(lease.called, record.trace, wall, lease.load_seconds, elapsed, lease.manners, lease.ctx)
 
 
 async def _off_loop(size: int, work: Callable[[], _T]) -> _T:

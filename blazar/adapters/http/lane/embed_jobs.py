@@ -153,7 +153,8 @@ class OllamaEmbedJob(_EmbedJob):
         self.model = model_of(body.get("model"))
         self.keep_alive = parse_keep_alive(body.get("keep_alive"))
         self.warnings = embed_warnings(body)
-        # ODD: ollama cuts unless told not to; an answer about a text that was not read is worse than none (B19).
+        # ODD: nothing is cut unless somebody asks for it, though ollama cuts unless told not to: an answer about a text
+        # that was not read is worse than none (B19).
         self._truncate = want_bool(body, "truncate", default=False)
         self._legacy = legacy
         self._body = legacy_embed_request(body, self.model) if legacy else embed_request(body, self.model)

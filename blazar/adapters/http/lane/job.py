@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from blazar.application.ports.upstream import ChildCall, Headers
+from blazar.domain.manners import LLAMACPP, Manners
 from blazar.domain.wire.delta import Failed, Usage
 from blazar.domain.wire.structured import Asked
 from blazar.domain.wire.turn import Turn
@@ -13,13 +14,18 @@ JSON_BODY: Final[Headers] = ((b"content-type", b"application/json"),)
 
 
 class Occasion(NamedTuple):
-    """The circumstances of one answer: the child's name for the model, the trace, Unix time of the request, how long it loaded."""
+    """The circumstances of one answer: the child's name for the model, the trace, Unix time of the request, how long it loaded.
+
+    `manners` is how this child wants to be asked, `window` what it may hold in tokens (0: unknown).
+    """
 
     child_model: str
     trace: str
     wall: float
     load_seconds: float
     elapsed: Callable[[], float]
+    manners: Manners = LLAMACPP
+    window: int = 0
 
 
 class Whole(NamedTuple):
@@ -64,6 +70,7 @@ class Job(Protocol):
     keep_alive: float | None
     num_ctx: int
     load_only: bool  # no prompt: only load, or with keep_alive 0 unload
+    vision: bool = False  # it brings pictures
     warnings: Sequence[str]
     schema: Asked | None = None
     """The schema wanted of the answer, to be judged before anything is leased."""

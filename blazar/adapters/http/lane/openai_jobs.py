@@ -18,7 +18,9 @@ from blazar.domain.errors import EngineSaid
 from blazar.domain.instance.idle import parse_keep_alive
 from blazar.domain.wire.answer import answer_of
 from blazar.domain.wire.delta import Failed, Usage
+from blazar.domain.wire.normalise import brings_media
 from blazar.domain.wire.openai import STRIPPED, check, normalise, plan, refuse_unmade, reply_bytes
+from blazar.domain.wire.polite import with_thought
 from blazar.domain.wire.structured import constraint_of, wanted_schema
 
 CHAT: Final = b"/v1/chat/completions"
@@ -26,7 +28,8 @@ _TAIL: Final = 4096  # an answer's counts stand at its end; llama-server's timin
 _HEAD: Final = 512  # an embedding's stand before the vectors
 _PROMPT: Final = re.compile(rb'"prompt_tokens"\s*:\s*(\d{1,12})')
 _COMPLETION: Final = re.compile(rb'"completion_tokens"\s*:\s*(\d{1,12})')
-_NO_CHOICE: Final = re.compile(rb'"choices"\s*:\s*\[\s*\]')
+_NO_CHOICE: Final = re.compile(rb'"choices"\s*:\s*(?!\s|\[\s*\{)')
+"""Anything but a list that begins with an object: none, null, a text."""
 
 
 class ChatJob(Job):
@@ -60,6 +63,7 @@ class ChatJob(Job):
         for field in STRIPPED:
             outcome.body.pop(field, None)
         self._body, self.warnings = outcome.body, (*self.warnings, *outcome.warnings)
+        self.vision = brings_media(outcome.body.get("messages"))
 
     def _constrain(self) -> None:
         """The wanted form as the child gets it: raw completions take a schema and a grammar, and no `response_format`."""
@@ -96,14 +100,13 @@ class ChatJob(Job):
         return Passthrough(self.model, occasion, drop_usage=self._plan.drop_usage)
 
     def whole(self, occasion: Occasion, raw: bytes) -> Whole:
-        del occasion
         if self.constraint or b'"choices"' not in raw or _NO_CHOICE.search(raw) is not None:
             # mistral.rs reports a failed step as a success without choices.
             answer = answer_of(raw, codec.decode_chunk, self.model)
             if isinstance(answer, Failed):
                 raise EngineSaid(answer.status, answer.message)
             self.constraint = kept(self.constraint, answer.text)
-        return Whole(reply_bytes(raw, self.model), usage_in(raw))
+        return Whole(with_thought(reply_bytes(raw, self.model), occasion.manners), usage_in(raw))
 
     def loaded(self, occasion: Occasion, reason: str) -> Whole:
         raise unused(occasion, reason)

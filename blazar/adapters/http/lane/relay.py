@@ -10,11 +10,13 @@ from blazar.adapters.http.errors import JSON, problem, status_of
 from blazar.adapters.http.lane.headers import receipt_headers, retry_after_in, warning_headers
 from blazar.adapters.http.lane.job import Job, Occasion
 from blazar.adapters.http.lane.reply import Reply
+from blazar.adapters.http.lane.voice import spoken
 from blazar.application.ports.clock import Clock, Timer
 from blazar.application.ports.upstream import ChildCall, Exchange, Headers, Sink, Upstream
 from blazar.domain import teaching
 from blazar.domain.errors import BlazarError, ChildSilent, EngineSaid, Fault, Malformed
 from blazar.domain.kinds import Dialect
+from blazar.domain.manners import Manners
 from blazar.domain.wire.delta import Failed, Usage
 from blazar.domain.wire.envelopes import child_message
 from blazar.domain.wire.refusal import callers_fault, field_in
@@ -29,13 +31,18 @@ STREAM_HEADERS: Final = ((b"cache-control", b"no-cache"), (b"x-accel-buffering",
 
 
 class Limits(NamedTuple):
-    """`child_header_timeout_secs` and the heartbeat of silent streams, in seconds; 0 turns either off.
+    """`child_header_timeout_secs`, its twin for pictures, and the heartbeat of silent streams, in seconds; 0 turns each off.
 
     The first bounds the wait for a child's head, and any later silence to at most twice that (case D9).
     """
 
     header_timeout: float = 120.0
     heartbeat: float = 15.0
+    picture_timeout: float = 900.0
+
+    def patience(self, manners: Manners) -> float:
+        """How long a child of this kind may say nothing."""
+        return self.picture_timeout if manners.draws else self.header_timeout
 
 
 class Relay(Sink):
@@ -43,6 +50,7 @@ class Relay(Sink):
 
     def __init__(self, job: Job, occasion: Occasion, reply: Reply, extra: Headers) -> None:
         self._job, self._occasion, self._reply, self._extra = job, occasion, reply, extra
+        self._manners = occasion.manners
         self._stream = job.open_stream(occasion) if job.stream else None
         self._upstream: Upstream | None = None
         self._exchange: Exchange | None = None
@@ -69,14 +77,14 @@ class Relay(Sink):
             self._settle(None)
             return
         self._upstream = upstream
-        exchange = self._exchange = upstream.send(self._job.call(self._occasion.child_model), self)
+        exchange = self._exchange = upstream.send(self._spoken(self._job.call(self._occasion.child_model)), self)
         if self._over:  # an upstream may fail before it returns
             exchange.abort()
             return
         reply.on_gone = self._leave
         reply.on_pause, reply.on_resume = self._pause, self._resume
-        if limits.header_timeout:
-            self._listen(clock, limits.header_timeout)
+        if patience := limits.patience(self._manners):
+            self._listen(clock, patience)
         if self._stream is not None and limits.heartbeat:
             self._beat_timer = clock.call_later(limits.heartbeat, lambda: self._beat(clock, limits.heartbeat))
 
@@ -162,9 +170,19 @@ class Relay(Sink):
         assert self._upstream is not None
         self._status, self._size, self.broken = 0, 0, False
         self._parts.clear()
-        self._exchange = self._upstream.send(call, self)
+        self._exchange = self._upstream.send(self._spoken(call), self)
         if self._over:
             self._exchange.abort()
+
+    def _spoken(self, call: ChildCall) -> ChildCall:
+        """In the words of this child's kind; what it will not do is told the caller."""
+        job = self._job
+        call, made = spoken(call, self._manners, self._occasion.window)
+        if made.warnings:
+            job.warnings = tuple(dict.fromkeys((*job.warnings, *made.warnings)))
+        if not made.held:
+            job.constraint = ""
+        return call
 
     def on_fault(self, fault: Fault) -> None:
         self.broken = True
@@ -229,7 +247,8 @@ class Relay(Sink):
             self._listen(clock, seconds)
         else:
             self.broken = True
-            self._settle(ChildSilent(teaching.child_silent(self._job.model, seconds)))
+            say = teaching.child_drew_too_long if self._manners.draws else teaching.child_silent
+            self._settle(ChildSilent(say(self._job.model, seconds)))
 
     def _pause(self) -> None:
         self._held = True

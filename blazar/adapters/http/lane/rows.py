@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from blazar.adapters.http.lane import embed_jobs, openai_jobs, translated_jobs
+from blazar.adapters.http.lane import embed_jobs, image_jobs, openai_jobs, translated_jobs
 from blazar.adapters.http.lane.job import Job
 from blazar.domain.kinds import Dialect, Task
 
@@ -20,6 +20,7 @@ ROWS: Final[dict[str, Row]] = {
     "/v1/chat/completions": Row(Dialect.OPENAI, Task.CHAT, openai_jobs.chat),
     "/v1/completions": Row(Dialect.OPENAI, Task.CHAT, openai_jobs.completion),
     "/v1/embeddings": Row(Dialect.OPENAI, Task.EMBED, embed_jobs.embeddings),
+    "/v1/images/generations": Row(Dialect.OPENAI, Task.IMAGE, image_jobs.generations),
     "/v1/messages": Row(Dialect.ANTHROPIC, Task.CHAT, translated_jobs.messages),
     "/v1/messages/count_tokens": Row(Dialect.ANTHROPIC, Task.CHAT, translated_jobs.count_tokens),
     "/api/chat": Row(Dialect.OLLAMA, Task.CHAT, translated_jobs.ollama_chat),

@@ -11,6 +11,7 @@ from blazar.adapters.http.lane.job import Occasion, Stream
 from blazar.domain.wire.child import ChildReader
 from blazar.domain.wire.delta import Delta, Failed, Usage, Writer
 from blazar.domain.wire.openai_stream import StreamFilter
+from blazar.domain.wire.polite import with_thought
 
 COMMENT: Final = b": \n\n"
 """An SSE comment: every client skips it, and the bytes keep proxies and clients from giving up (case D5)."""
@@ -22,11 +23,18 @@ NDJSON: Final = b"application/x-ndjson"
 class Passthrough(StreamFilter):
     """The OpenAI lane. What it forwards is whole events, so a comment between two outputs never splits one."""
 
-    __slots__ = ("content_type",)
+    __slots__ = ("_manners", "content_type")
 
     def __init__(self, model: str, occasion: Occasion, *, drop_usage: bool) -> None:
         StreamFilter.__init__(self, decode_chunk, model, drop_usage, occasion.trace, occasion.child_model)
+        self._manners = occasion.manners
         self.content_type = EVENT_STREAM
+
+    def feed(self, data: bytes) -> bytes:
+        return with_thought(StreamFilter.feed(self, data), self._manners)
+
+    def flush(self) -> bytes:
+        return with_thought(StreamFilter.flush(self), self._manners)
 
     def spoke(self, out: bytes) -> bool:
         return out.count(b"data: ") > 1

@@ -22,6 +22,7 @@ from blazar.domain.wire.answer import Answer, answer_of
 from blazar.domain.wire.anthropic_stream import BlockWriter
 from blazar.domain.wire.child import ChildReader
 from blazar.domain.wire.delta import Failed
+from blazar.domain.wire.normalise import brings_media
 from blazar.domain.wire.ollama_stream import NdjsonWriter
 from blazar.domain.wire.openai import wants_usage
 from blazar.domain.wire.request import INFILL, ChildRequest
@@ -45,6 +46,7 @@ class _TurnJob(Job):
         self.keep_alive = parse_keep_alive(request.keep_alive)
         self.num_ctx = request.num_ctx or 0
         self.load_only = request.load_only
+        self.vision = brings_media(request.body.get("messages"))
         self.warnings: Sequence[str] = request.warnings
         self.schema, self.constraint = request.schema, request.constraint
         self._second = SecondTry(self.format_field)

@@ -81,6 +81,7 @@ def _row(view: InstanceView, models: Mapping[str, Model], wall: float) -> dict[s
         "devices": dict(view.devices),
         "load_seconds": view.load_seconds,
         "until_seconds": None if stays else max(0, round(view.expires_at - wall)),
+        "outdated": view.outdated,
         "notes": list(view.notes),
         "last_error": view.last_error,
     }

@@ -6,7 +6,7 @@ missed as far as that is known.
 
 import json
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -26,9 +26,10 @@ _MOST_DIGITS: Final = 15
 
 @dataclass(frozen=True, slots=True)
 class EventPages:
-    """What this route listens to."""
+    """What this route listens to. `standing()` is what holds still although it was told before: who begins to listen hears it first."""
 
     feed: EventFeed
+    standing: Callable[[], Sequence[Told]] = tuple
 
 
 def events_blueprint(parts: EventPages) -> Blueprint:
@@ -36,7 +37,7 @@ def events_blueprint(parts: EventPages) -> Blueprint:
 
     async def stream() -> Response:
         after = _after(request.headers.get("last-event-id", "") or request.args.get("after", ""))
-        body: Any = b"" if request.method == "HEAD" else _written(parts.feed, after)
+        body: Any = b"" if request.method == "HEAD" else _written(parts, after)
         response = Response(body, content_type="text/event-stream")
         response.headers["cache-control"] = "no-store"
         response.headers["x-accel-buffering"] = "no"  # nginx would gather events until its buffer is full
@@ -54,10 +55,13 @@ def _after(text: str) -> int | None:
     return int(text)
 
 
-async def _written(feed: EventFeed, after: int | None) -> AsyncIterator[bytes]:
-    listening = feed.listen(after)
+async def _written(parts: EventPages, after: int | None) -> AsyncIterator[bytes]:
+    listening = parts.feed.listen(after)
+    # Who comes back has heard it, or gets it with what he missed.
+    standing = parts.standing() if after is None else ()
     try:
-        yield _COMMENT  # the head leaves with the first bytes, and the client knows that it hears
+        # The head leaves with the first bytes, and the client knows that it hears.
+        yield _COMMENT + b"".join(map(event_bytes, standing))
         while (told := await listening.next(KEEP_ALIVE_SECS)) is not None:
             yield b"".join(map(event_bytes, told)) or _COMMENT
     finally:

@@ -9,6 +9,7 @@ from quart import Blueprint, Response, request
 
 from blazar.adapters.http.bodies import reply
 from blazar.adapters.http.mount import blueprint
+from blazar.application.engines.check_currency import Currency, currency_row
 from blazar.application.engines.list_engines import engine_row
 from blazar.application.supervise.charges import Tenant
 from blazar.domain import teaching
@@ -24,6 +25,7 @@ class Reports:
     diagnose: Callable[[], Awaitable[dict[str, Any]]]
     list_engines: Callable[[], list[Engine]]
     tenants: Callable[[], Sequence[Tenant]] = tuple
+    updates: Callable[[], Sequence[Currency]] = tuple
 
 
 def reports_blueprint(parts: Reports) -> Blueprint:
@@ -37,7 +39,8 @@ def reports_blueprint(parts: Reports) -> Blueprint:
         return reply(await asyncio.to_thread(parts.explain, model, parts.tenants()))
 
     async def engines() -> Response:
-        return reply({"engines": [engine_row(engine) for engine in parts.list_engines()]})
+        rows = [engine_row(engine) for engine in parts.list_engines()]
+        return reply({"engines": rows, "updates": [currency_row(row) for row in parts.updates()]})
 
     async def doctor() -> Response:
         return reply(await parts.diagnose())

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from blazar.domain.kinds import Weights
 from blazar.domain.records import Model
 from blazar.domain.wire.ollama_listing import Shown
 
@@ -17,25 +18,27 @@ _THINKING = re.compile(r"<think>|\benable_thinking\b|\breasoning_content\b")
 _INFILL_KEYS: Final = ("tokenizer.ggml.fim_mid_token_id", "tokenizer.ggml.middle_token_id")
 
 
-def facts_of(model: Model, metadata: Mapping[str, Any], *, verbose: bool) -> Shown:
-    """Everything that the listing adds to the row."""
+def facts_of(model: Model, metadata: Mapping[str, Any], *, verbose: bool, seeing: bool = False) -> Shown:
+    """Everything that the listing adds to the row. `seeing`: its child is given a projector for pictures."""
     template = _text(metadata, TEMPLATE_KEY)
     return Shown(
         metadata=dict(metadata) if verbose else _brief(metadata),
         template=template,
-        capabilities=capabilities_of(model, metadata),
+        capabilities=capabilities_of(model, metadata, seeing=seeing),
         license=_text(metadata, "general.license"),
     )
 
 
-def capabilities_of(model: Model, metadata: Mapping[str, Any]) -> tuple[str, ...]:
+def capabilities_of(model: Model, metadata: Mapping[str, Any], *, seeing: bool = False) -> tuple[str, ...]:
     """Ollama's words, in its order."""
+    if model.weights is Weights.DIFFUSION:
+        return ("image",)
     if model.embeds:
         return ("embedding",)
     template = _text(metadata, TEMPLATE_KEY)
     able = {
         "completion": True,
-        "vision": any(".vision." in key for key in metadata),
+        "vision": seeing or any(".vision." in key for key in metadata),
         "tools": bool(_TOOLS.search(template)),
         "insert": any(key in metadata for key in _INFILL_KEYS),
         "thinking": bool(_THINKING.search(template)),

@@ -24,6 +24,11 @@ class Remove(Protocol):
     def __call__(self, name: str, *, force: bool = False) -> Awaitable[Any]: ...
 
 
+def blind(_: Model) -> bool:
+    """Where nobody knows which models have a projector."""
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Library:
     """The use cases behind these routes."""
@@ -32,6 +37,7 @@ class Library:
     show_model: Callable[[str], Shown]
     remove_model: Remove
     copy_model: Callable[[str, str], Model]
+    takes_pictures: Callable[[Model], bool] = blind
 
 
 def library_blueprint(parts: Library) -> Blueprint:
@@ -44,7 +50,8 @@ def library_blueprint(parts: Library) -> Blueprint:
         body = await read(ShowBody)
         # The first look at a file reads its header, which takes as long as its vocabulary is large.
         model, metadata = await asyncio.to_thread(parts.show_model, body.model)
-        return reply(ollama_listing.show(model, facts_of(model, metadata, verbose=body.verbose)))
+        seeing = await asyncio.to_thread(parts.takes_pictures, model)
+        return reply(ollama_listing.show(model, facts_of(model, metadata, verbose=body.verbose, seeing=seeing)))
 
     async def delete() -> Response:
         body = await read(DeleteBody)

@@ -13,7 +13,7 @@ class LoadBody(Wire):
     """POST /api/load."""
 
     model: Name
-    """A model. It runs as one child: `model#N` and `model@vision` are refused."""
+    """A model, or with its projector `model@vision`. It runs as one child: `model#N` is refused."""
     keep_alive: int | float | str | None = None
     """Seconds or a duration such as "10m" to stay when idle; -1 stays, 0 leaves after the first request."""
 
@@ -22,7 +22,7 @@ class EvictBody(Wire):
     """POST /api/evict."""
 
     model: Name
-    """A model, one replica (`model#N`) or its vision child (`model@vision`)."""
+    """A model, one replica (`model#N`), or its child only if that has a projector (`model@vision`)."""
     force: bool = False
     """Do not wait for requests in flight."""
 
@@ -89,12 +89,36 @@ class EngineRow(Wire):
     active: bool
     server_path: str
     installed_at: float
+    release: str
+    source: str
+    digest: str
+    pinned: bool
+    architectures: list[str]
+    used_at: float
+    superseded_at: float
+
+
+class EngineUpdate(Wire):
+    """What the last look for newer builds of a kind found; `trouble` says why it found nothing."""
+
+    kind: str
+    active: str
+    newest: str
+    available: bool
+    back: bool
+    """The stable channel has an older build than the active one."""
+    stable: str
+    """The stable release that stamps the active build."""
+    newest_stable: str
+    trouble: str
+    checked_at: float
 
 
 class Engines(Wire):
     """GET /api/engines."""
 
     engines: list[EngineRow]
+    updates: list[EngineUpdate]
 
 
 class Check(Wire):
@@ -368,11 +392,38 @@ class Difference(Wire):
     engine: ChangedEngine | None
 
 
+class Routing(Wire):
+    """What decides which engine serves a model, beside its weights. `engine` is its own override, empty where it has none."""
+
+    mode: str
+    policy: str
+    engine: str
+    arch: str
+
+
+class RejectedLane(Wire):
+    """An engine kind or a build that does not serve the model."""
+
+    lane: str
+    reason: str
+    lane_class: str | None = Field(default=None, alias="class")
+    """Of a build: mainstream or fork."""
+
+
 class Explanation(Wire):
     """GET /api/explain: how a model would be run, and why."""
 
     model: str | None = None
+    routing: Routing | None = None
+    why: str | None = None
+    """Why this build serves it; null where none does."""
+    rejected: list[RejectedLane] | None = None
+    configuration: str | None = None
+    """Why another configuration than the file's is explained; null where it is the file's."""
     argv: list[str] | None = None
+    """Without the endpoint's words, which a child's start adds."""
+    endpoint: list[Decision] | None = None
+    """Those words; what is chosen at a start only is a word in capitals where no child runs."""
     decisions: list[Decision] | None = None
     notes: list[Any] | None = None
     difference: Difference | None = None

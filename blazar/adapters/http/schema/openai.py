@@ -139,6 +139,44 @@ class Embeddings(Wire):
     usage: TokenUsage | None = None
 
 
+class ImageBody(Wire):
+    """POST /v1/images/generations."""
+
+    model: str
+    prompt: str
+    n: int | None = None
+    """At most 10."""
+    size: str | None = None
+    """Width and height in pixels as `512x512`, or `auto`."""
+    response_format: Literal["b64_json", "url"] | None = None
+    """`url` is answered with a `data:` URL."""
+    output_format: Literal["png", "jpeg", "webp"] | None = None
+    output_compression: int | None = None
+    seed: int | None = None
+    """An extension; without it every picture is another one."""
+    steps: int | None = None
+    """An extension: sampling steps, instead of the engine's own number."""
+    cfg_scale: float | None = None
+    """An extension: how closely the prompt is followed."""
+    keep_alive: int | float | str | None = None
+    """An extension: how long the model stays when idle."""
+
+
+class Picture(Wire):
+    """One picture in one of the two forms."""
+
+    b64_json: str | None = None
+    url: str | None = None
+
+
+class Images(Wire):
+    """The pictures, all at once."""
+
+    created: int
+    data: list[Picture]
+    output_format: str | None = None
+
+
 class OpenAiModel(Wire):
     """One model; `meta` is an extension."""
 
