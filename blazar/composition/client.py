@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from blazar.adapters.cli.locate import Target, api_key, find_target, read_note
+from blazar.adapters.cli.locate import Target, api_key, find_target, read_note, takes_key_from_file
 from blazar.adapters.cli.root import Engines, Models, Root, Settings
 from blazar.adapters.files.folders import Folders, folders_from
 from blazar.adapters.hardware.processes import SystemProcesses
@@ -49,7 +49,21 @@ class ClientRoot(Root):
     def _client_of(self, url: str) -> "DaemonClient":
         from blazar.adapters.cli.client import DaemonClient
 
-        return DaemonClient(url, api_key(self.env, self.places.config_file, url))
+        return DaemonClient(url, api_key(self.env, self.places.config_file, url), lambda: self._key_trouble(url))
+
+    def _key_trouble(self, url: str) -> str:
+        """What is wrong with the file that a key would be taken from, as `config validate` tells it; "" where nothing is."""
+        if not takes_key_from_file(self.env, url):
+            return ""
+        from blazar.adapters.files.configfile import read_config
+        from blazar.domain.errors import BadConfig
+
+        try:
+            self.places.check_config()
+            read_config(self.places.config_file, {})
+        except BadConfig as wrong:
+            return str(wrong)
+        return ""
 
     def serve(self, args: argparse.Namespace) -> int:
         from blazar.composition.serve import main
@@ -93,6 +107,17 @@ class ClientRoot(Root):
             local.check_start()
         finally:
             local.close()
+
+    def start_warnings(self, host: str | None, config: str | None) -> list[str]:
+        from blazar.composition.cautions import open_door
+        from blazar.composition.reloading import Source
+        from blazar.domain.errors import BadConfig
+
+        try:
+            loaded = Source(folders_from(self.env, config), self.env, {"host": host}).read()
+        except BadConfig:  # it was good when the daemon read it
+            return []
+        return [*loaded.warnings, *open_door(loaded.config)]
 
     def models_served_by(self, tag: str) -> list[str]:
         """What runs on an engine build right now, as the daemon of this folder says; nothing runs without one."""

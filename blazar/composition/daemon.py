@@ -13,8 +13,8 @@ import blazar
 from blazar.adapters.engines.builds import ArchiveBuilds
 from blazar.adapters.engines.children import SubprocessChildren
 from blazar.adapters.engines.devices import EngineDevices
+from blazar.adapters.engines.drivers import SCRUBBED, SPECS
 from blazar.adapters.engines.finder import SystemEngineFinder
-from blazar.adapters.engines.llamacpp.spec import LLAMACPP
 from blazar.adapters.engines.manifests import ManifestStore
 from blazar.adapters.engines.pool import ChildPool
 from blazar.adapters.engines.probe import HelpProbe
@@ -37,11 +37,17 @@ from blazar.adapters.http.manage.reports import Reports, reports_blueprint
 from blazar.adapters.http.ollama.library import Library, library_blueprint
 from blazar.adapters.http.openai.models import models_blueprint
 from blazar.adapters.http.schemas import JsonSchemas
+from blazar.adapters.net.rpc_workers import RpcWorkers
 from blazar.adapters.store.catalog import SqliteEngineCatalog, SqliteModelCatalog
 from blazar.adapters.store.database import Database
+from blazar.application.config.live import LiveConfig
 from blazar.application.config.model import Config
 from blazar.application.engines.enrol_engines import EnrolEngines
 from blazar.application.engines.list_engines import ListEngines
+from blazar.application.engines.mine_architectures import MineArchitectures
+from blazar.application.engines.removal import Unused
+from blazar.application.engines.retire_lanes import RetireLanes
+from blazar.application.engines.watch_lanes import WatchLanes
 from blazar.application.models.copy_model import CopyModel
 from blazar.application.models.find import get_model
 from blazar.application.models.list_models import ListModels
@@ -53,19 +59,33 @@ from blazar.application.ops.preview_fit import PreviewFit
 from blazar.application.ops.reload_config import ReloadConfig
 from blazar.application.ops.show_config import ShowConfig
 from blazar.application.ops.watch_config import WatchConfig
+from blazar.application.ports.clock import Clock
+from blazar.application.ports.telemetry import Told
 from blazar.application.supervise.launch_plan import LaunchPlanner
 from blazar.application.supervise.reaper import Reaper
 from blazar.application.supervise.sizing import Sizing
 from blazar.application.supervise.supervisor import Supervisor
 from blazar.application.supervise.surroundings import Limits
+from blazar.composition.cautions import open_door
+from blazar.composition.currency import CurrencyTask, live_currency
+from blazar.composition.forks import (
+    ServedHere,
+    architecture_source,
+    curated_by,
+    fork_days,
+    live_fork_rows,
+    registry_of,
+)
 from blazar.composition.foundation import Foundation
 from blazar.composition.lifespan import Closing
 from blazar.composition.preview import Beside, PreviewBeside, open_registry
 from blazar.composition.reloading import Applier, ApplyAll, Source
 from blazar.composition.starting import EnrolAtStart, WatchChildren, preload_models
 from blazar.composition.tasks import BackgroundTask, guarded
+from blazar.domain import teaching
 from blazar.domain.launch import Places
-from blazar.domain.wire.stamps import rfc3339
+from blazar.domain.routing import Rules
+from blazar.domain.wire.stamps import to_the_second
 
 
 def connect(at: int | str, key: str, model: str) -> ChildPool:
@@ -91,9 +111,18 @@ def supervision_limits(config: Config) -> Limits:
     )
 
 
+def routing_rules(live: LiveConfig) -> Rules:
+    """`[engine_routing]` as it is now: who asks after a reload gets the new one."""
+    table = live.config.engine_routing
+    return Rules(table.mode, table.policy)
+
+
 def lane_limits(config: Config) -> LaneLimits:
     """The times that the lane watches. Our keep-alive comments follow the engine's switch (case D5)."""
-    limits, pings = LaneLimits(header_timeout=config.child_header_timeout_secs), config.sse_ping_interval
+    limits = LaneLimits(
+        header_timeout=config.child_header_timeout_secs, picture_timeout=config.sdcpp_child_header_timeout_secs
+    )
+    pings = config.sse_ping_interval
     return limits if pings is None else limits._replace(heartbeat=float(max(0, pings)))
 
 
@@ -108,9 +137,21 @@ def installation_of(foundation: Foundation) -> Installation:
         overridden=tuple(foundation.config.model_overrides),
         config_found=foundation.folders.config_file.is_file(),
         problems=live.refused.problems if live.refused is not None else (),
-        refused_since=rfc3339(live.refused.since) if live.refused is not None else "",
+        refused_since=to_the_second(live.refused.since) if live.refused is not None else "",
         restart_needed=live.pending,
+        warnings=(*live.loaded.warnings, *open_door(foundation.config, foundation.url)),
     )
+
+
+def standing_troubles(live: LiveConfig, clock: Clock) -> list[Told]:
+    """What was told of the configuration before and holds still, for who begins to listen now."""
+    found = []
+    if live.refused is not None:
+        found.append(Told(0, live.refused.since, "config_refused", {"problems": live.refused.problems}))
+    if live.pending:
+        why = teaching.config_restart_needed(live.pending)
+        found.append(Told(0, clock.wall(), "restart_needed", {"keys": live.pending, "why": why}))
+    return found
 
 
 async def diagnose_now(diagnose: Diagnose, foundation: Foundation) -> dict[str, Any]:
@@ -162,9 +203,10 @@ class Daemon(containers.DeclarativeContainer):
     hardware = providers.Singleton(CachedCensus, system, system.provided.ram, clock.provided.now)
     device_use = providers.Singleton(SystemDeviceUse)
     manifests = providers.Singleton(ManifestStore, folders.manifests)
-    probe = providers.Singleton(HelpProbe, LLAMACPP.scrubbed, live.engine_env, manifests)
-    lister = providers.Singleton(EngineDevices, probe, LLAMACPP.scrubbed, live.engine_env)
-    specs = providers.Dict({LLAMACPP.kind: providers.Object(LLAMACPP)})
+    probe = providers.Singleton(HelpProbe, SCRUBBED, live.engine_env, manifests)
+    workers = providers.Singleton(RpcWorkers)
+    lister = providers.Singleton(EngineDevices, probe, SCRUBBED, live.engine_env, reachable=workers.provided.serving)
+    specs = providers.Object(SPECS)
     children = providers.Singleton(
         SubprocessChildren,
         folders.run,
@@ -176,8 +218,10 @@ class Daemon(containers.DeclarativeContainer):
         use=device_use,
     )
 
-    sizing = providers.Singleton(Sizing, weights, hardware, lister, device_use)
+    run = providers.Callable(str, folders.run)
+    sizing = providers.Singleton(Sizing, weights, hardware, lister, device_use, run)
     places = providers.Singleton(places_in, folders)
+    capabilities = providers.Singleton(registry_of, live, folders.data)
     planner = providers.Singleton(
         LaunchPlanner,
         engines,
@@ -187,11 +231,24 @@ class Daemon(containers.DeclarativeContainer):
         live.settings_for,
         sizing,
         origins_for=live.origins_for,
+        refused=live.problems,
         places=places,
+        rules=providers.Callable(partial, routing_rules, live),
+        curated=providers.Callable(partial, curated_by, capabilities),
     )
     limits = providers.Singleton(supervision_limits, config)
     supervisor = providers.Singleton(
-        Supervisor, catalog, weights, planner, children, clock, hardware, meter, events, limits
+        Supervisor,
+        catalog,
+        weights,
+        planner,
+        children,
+        clock,
+        hardware,
+        meter,
+        events,
+        limits,
+        workers=workers,
     )
     reaper = providers.Singleton(Reaper, children, events)
 
@@ -200,7 +257,7 @@ class Daemon(containers.DeclarativeContainer):
     copy_model = providers.Singleton(CopyModel, catalog, weights, clock)
     remove_model = providers.Singleton(RemoveModel, catalog, weights, supervisor)
     list_engines = providers.Singleton(ListEngines, engines)
-    explain = providers.Singleton(Explain, catalog, planner, hardware)
+    explain = providers.Singleton(Explain, catalog, planner, hardware, live.problems, watch.provided.behind)
     preview = providers.Singleton(
         PreviewFit,
         providers.Callable(partial, get_model, catalog, weights=weights),
@@ -208,16 +265,44 @@ class Daemon(containers.DeclarativeContainer):
         providers.Callable(partial, open_registry, env),
         providers.Singleton(Beside, sizing, engines, hardware),
         live.settings_for,
+        run,
     )
     disk = providers.Singleton(SystemDisk)
     installation = providers.Singleton(installation_of, foundation)
+    currency = providers.Singleton(live_currency, live, env, engines, hardware, clock)
+    currency_task = providers.Singleton(CurrencyTask, currency, live, events, clock)
     diagnose = providers.Singleton(
-        Diagnose, installation, hardware, engines, catalog, weights, disk, supervisor, lister
+        Diagnose,
+        installation,
+        hardware,
+        engines,
+        catalog,
+        weights,
+        disk,
+        supervisor,
+        lister,
+        updates=currency_task.provided.rows,
+        forks=providers.Callable(partial, live_fork_rows, live, capabilities, engines, clock),
     )
 
     finder = providers.Singleton(SystemEngineFinder, env)
     enrol_engines = providers.Singleton(EnrolEngines, engines, finder, probe, clock)
     enrolment = providers.Singleton(EnrolAtStart, enrol_engines, builds, engines, probe)
+
+    served_here = providers.Singleton(ServedHere, supervisor)
+    retire = providers.Singleton(
+        RetireLanes, engines, builds, providers.Singleton(Unused, children, served_here), clock
+    )
+    watch_lanes = providers.Singleton(
+        WatchLanes,
+        capabilities,
+        providers.Singleton(MineArchitectures, engines, providers.Singleton(architecture_source, env)),
+        retire,
+        clock,
+        events,
+        providers.Callable(partial, fork_days, live),
+    )
+    forks = providers.Singleton(BackgroundTask, "forks", watch_lanes.provided.run)
 
     schemas = providers.Singleton(JsonSchemas)
     lane = providers.Singleton(Lane, supervisor, supervisor, clock, schemas, providers.Singleton(lane_limits, config))
@@ -233,16 +318,23 @@ class Daemon(containers.DeclarativeContainer):
                 providers.Callable(partial, diagnose_now, diagnose, foundation),
                 list_engines,
                 supervisor.provided.tenants,
+                currency_task.provided.known,
             ),
         ),
-        providers.Singleton(events_blueprint, providers.Singleton(EventPages, events)),
+        providers.Singleton(
+            events_blueprint,
+            providers.Singleton(EventPages, events, providers.Callable(partial, standing_troubles, live, clock)),
+        ),
         providers.Singleton(
             config_blueprint, providers.Singleton(ConfigPages, providers.Singleton(ShowConfig, live, config_file))
         ),
         providers.Singleton(fit_blueprint, fit),
         providers.Singleton(models_blueprint, list_models),
         providers.Singleton(
-            library_blueprint, providers.Singleton(Library, list_models, show_model, remove_model, copy_model)
+            library_blueprint,
+            providers.Singleton(
+                Library, list_models, show_model, remove_model, copy_model, planner.provided.takes_pictures
+            ),
         ),
     )
     app = providers.Singleton(Hot, providers.Singleton(create_app, blueprints), lane)
@@ -265,6 +357,7 @@ class Daemon(containers.DeclarativeContainer):
         "configuration",
         providers.Callable(partial, watch.provided.run, providers.Callable(partial, reload_guarded, reload)),
     )
+    currency_watch = providers.Singleton(BackgroundTask, "engine updates", currency_task.provided.run)
     # What has a life, in the order in which it starts; stopping runs it backwards (D2).
     parts = providers.List(
         providers.Singleton(Closing, database.provided.close),
@@ -277,5 +370,8 @@ class Daemon(containers.DeclarativeContainer):
         providers.Singleton(WatchChildren, foundation.provided.series, supervisor),
         preload,
         watching,
+        currency_watch,
+        served_here,
+        forks,
         providers.Singleton(Closing, fit.provided.aside.close),
     )

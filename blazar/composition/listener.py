@@ -47,3 +47,11 @@ def url_of(listener: socket.socket) -> str:
 def reaches_others(listener: socket.socket) -> bool:
     """Whether other machines can connect to it."""
     return not ip_address(listener.getsockname()[0].partition("%")[0]).is_loopback
+
+
+def would_reach_others(host: str) -> bool:
+    """The same of an address that is not bound yet. Of a name nothing is said: looking it up may take long."""
+    try:
+        return host == "*" or not ip_address(host.partition("%")[0]).is_loopback
+    except ValueError:
+        return False

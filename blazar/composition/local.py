@@ -3,31 +3,33 @@
 Every part is imported and opened when a verb first needs it, and closed at the end.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import blazar
-from blazar.adapters.cli.root import Changed, Engines, Models, Settings
+from blazar.adapters.cli.root import Changed, Models, Settings
 from blazar.adapters.files.folders import Folders
+from blazar.domain import teaching
 from blazar.domain.errors import BadConfig, BlazarError
 
 if TYPE_CHECKING:
-    from blazar.adapters.engines.builds import ArchiveBuilds
-    from blazar.adapters.engines.devices import EngineDevices
-    from blazar.adapters.engines.probe import HelpProbe
     from blazar.adapters.files.modeldir import DiskWeightFiles
     from blazar.adapters.store.catalog import SqliteEngineCatalog, SqliteModelCatalog
     from blazar.adapters.store.database import Database
     from blazar.adapters.telemetry.clock import MonotonicClock
-    from blazar.application.config.change import Change
+    from blazar.application.config.change import Change, Wish
     from blazar.application.config.layers import Loaded
+    from blazar.application.config.model import Config
+    from blazar.application.config.render import Row
     from blazar.application.config.rules import World
-    from blazar.application.engines.enrol_engines import EnrolEngines
     from blazar.application.models.import_model import Imported
+    from blazar.application.models.show_model import Shown
+    from blazar.application.ops.diagnose import Row as DoctorRow
     from blazar.application.ports.processes import Processes
-    from blazar.application.ports.upstream import Upstream
-    from blazar.domain.records import Engine, Model
+    from blazar.composition.local_engines import LocalEngines
+    from blazar.domain.records import Model
 
 ServedBy = Callable[[str], Sequence[str]]
 """The models that an engine build serves right now."""
@@ -81,6 +83,8 @@ class Local:
 
     def engines(self) -> "LocalEngines":
         """The engine verbs' side of it."""
+        from blazar.composition.local_engines import LocalEngines
+
         return LocalEngines(self)
 
     def settings(self) -> "FileSettings":
@@ -94,8 +98,10 @@ class Local:
         from blazar.adapters.hardware.census import SystemCensus
         from blazar.adapters.hardware.disk import SystemDisk
         from blazar.application.ops.diagnose import Diagnose, Installation
+        from blazar.composition.cautions import open_door
 
         problems = self._config_problems()
+        loaded = None if problems else self.settings().loaded
         engines = self.engines()
         trouble = engines.enrol(prune=False)
         installation = Installation(
@@ -103,13 +109,24 @@ class Local:
             str(self.folders.data),
             str(self.folders.config_file),
             problems=problems,
-            overridden=() if problems else tuple(self.settings().loaded.config.model_overrides),
+            overridden=() if loaded is None else tuple(loaded.config.model_overrides),
+            warnings=() if loaded is None else (*loaded.warnings, *open_door(loaded.config)),
             config_found=self.folders.config_file.is_file(),
             engine_trouble=str(trouble or ""),
         )
         census, disk = SystemCensus(), SystemDisk()
         parts = (self.engine_rows, self.catalog, self.weights, disk)
-        return asyncio.run(Diagnose(installation, census, *parts, lister=engines.lister)())
+        diagnose = Diagnose(installation, census, *parts, lister=engines.lister)
+        if loaded is not None:
+            diagnose = replace(diagnose, forks=partial(self._fork_rows, loaded.config))
+        return asyncio.run(diagnose())
+
+    def _fork_rows(self, config: "Config") -> "Iterator[DoctorRow]":
+        from blazar.application.ops.fork_report import fork_rows
+        from blazar.composition.forks import open_capabilities
+
+        registry = open_capabilities(lambda: config.capability_registry_url, self.folders.data)
+        return fork_rows(registry, self.engine_rows, self.clock, config.fork_retire_days)
 
     def remarks(self) -> dict[str, list[dict[str, Any]]]:
         """What doctor adds to a daemon's report, by section: the file and the engine that were named here and not there."""
@@ -154,13 +171,14 @@ class LocalModels(Models):
 
         return ListModels(self._local.catalog)()
 
-    def add(self, path: str, name: str | None) -> "Imported":
+    def add(self, path: str, name: str | None, parts: Sequence[tuple[str, str]] = ()) -> "Imported":
         from blazar.application.models.import_model import ImportModel
 
-        return ImportModel(self._local.catalog, self._local.weights, self._local.clock)(path, name)
+        return ImportModel(self._local.catalog, self._local.weights, self._local.clock)(path, name, parts)
 
     def show(self, name: str, *, verbose: bool) -> dict[str, Any]:
         from blazar.application.models.show_model import ShowModel
+        from blazar.domain.wire.ollama_listing import format_of
 
         shown = ShowModel(self._local.catalog, self._local.weights)(name)
         facts: dict[str, Any] = {
@@ -168,15 +186,18 @@ class LocalModels(Models):
             "architecture": shown.model.arch,
             "parameters": shown.model.parameters,
             "quantization": shown.model.quant,
+            "format": format_of(shown.model),
             "size": shown.model.size,
             "context_length": shown.model.ctx_train,
             "embedding_length": shown.model.embedding_length,
-            "capabilities": ["embedding"] if shown.model.embeds else ["completion"],
+            "capabilities": _able(self._local, shown),
             "chat_template": shown.model.template,
             "hardlinked": shown.model.owned,
             "digest": shown.model.digest,
             "files": list(shown.model.files),
         }
+        if shown.model.components:
+            facts["components"] = dict(shown.model.components)
         return {**facts, "metadata": shown.metadata} if verbose else facts
 
     def remove(self, name: str) -> str:
@@ -207,15 +228,19 @@ class FileSettings(Settings):
         return read_config(self._folders.config_file, self._env)
 
     def get(self, key: str) -> tuple[Any, str]:
-        from blazar.application.config.render import find_value, toml_value
+        from blazar.application.config.lookup import look_up
 
-        value = find_value(self.loaded.config, key)
-        return value, toml_value(value)
+        return look_up(self.loaded.config, key)
 
     def rows(self) -> Sequence[tuple[str, str, str]]:
         from blazar.application.config.render import listing
+        from blazar.application.config.waiting import waits
 
-        return [(row.key, row.toml, " ".join(part for part in row.origin if part)) for row in listing(self.loaded)]
+        def who(row: "Row") -> str:
+            said = " ".join(part for part in row.origin if part)
+            return teaching.no_effect_yet(said) if waits(row.key) else said
+
+        return [(row.key, row.toml, who(row)) for row in listing(self.loaded)]
 
     def plain(self) -> dict[str, Any]:
         from blazar.application.config.render import redacted
@@ -223,7 +248,30 @@ class FileSettings(Settings):
         return redacted(self.loaded.config)
 
     def warnings(self) -> Sequence[str]:
-        return self.loaded.warnings
+        return self._warnings_of(self.loaded)
+
+    def _warnings_of(self, loaded: "Loaded") -> list[str]:
+        from blazar.composition.cautions import cautions
+
+        return [*loaded.warnings, *cautions(loaded.config, self._folders.database)]
+
+    def _warned(self) -> list[str]:
+        """Warnings of the file as it is now, each key for itself; none of one that cannot be used."""
+        from blazar.adapters.files.configfile import read_config
+        from blazar.application.config.waiting import said_anyway, set_in_vain
+
+        try:
+            loaded = read_config(self._folders.config_file, self._env)
+        except BadConfig:
+            return []
+        told = self._warnings_of(loaded)
+        for sentence, found in (
+            (teaching.keys_without_effect, tuple(set_in_vain(loaded.config))),
+            (teaching.keys_say_default, said_anyway(loaded.config)),
+        ):
+            if found:
+                told = [one for one in told if one != sentence(found)] + [sentence((key,)) for key in found]
+        return told
 
     def defaults(self) -> str:
         from blazar.application.config.render import defaults_toml
@@ -240,18 +288,18 @@ class FileSettings(Settings):
 
         return config_schema()
 
-    def change(self, key: str, words: Sequence[str]) -> Changed:
-        from blazar.application.config.change import set_key
+    def change(self, wishes: "Sequence[Wish]") -> Sequence[Changed]:
+        from blazar.application.config.change import set_keys
 
-        return self._changed(lambda text, path, world: set_key(text, path, key, words, world))
+        return self._changed(lambda text, path, world: set_keys(text, path, wishes, world))
 
-    def unset(self, key: str) -> Changed:
-        from blazar.application.config.change import unset_key
+    def unset(self, keys: Sequence[str]) -> Sequence[Changed]:
+        from blazar.application.config.change import unset_keys
 
         self._folders.check_config()
-        return self._changed(lambda text, path, world: unset_key(text, path, key, world))
+        return self._changed(lambda text, path, world: unset_keys(text, path, keys, world))
 
-    def _changed(self, act: "Callable[[str, str, World], Change]") -> Changed:
+    def _changed(self, act: "Callable[[str, str, World], list[Change]]") -> list[Changed]:
         from blazar.adapters.files.configfile import WORLD, change_config
         from blazar.application.config.live import RESTART_KEYS
         from blazar.application.config.render import toml_value
@@ -260,13 +308,28 @@ class FileSettings(Settings):
         done: list[Change] = []
 
         def edit(text: str) -> str:
-            done.append(act(text, str(file), WORLD))
+            done[:] = act(text, str(file), WORLD)
             return done[-1].text
 
-        change_config(file, edit)
-        key, now, was = done[-1].key, done[-1].now, done[-1].was
-        restart = done[-1].changed and key in RESTART_KEYS
-        return Changed(key, now, was, toml_value(now), toml_value(was), done[-1].changed, self._shadow(key), restart)
+        before = self._warned()
+        written = change_config(file, edit)
+        shadows = {one.key: self._shadow(one.key) for one in done}
+        before += [teaching.variable_over_file(name, key) for key, name in shadows.items()]  # said in words of its own
+        news = [warning for warning in self._warned() if warning not in before] if written else []
+        return [
+            Changed(
+                one.key,
+                one.now,
+                one.was,
+                toml_value(one.now),
+                toml_value(one.was),
+                one.changed,
+                shadows[one.key],
+                one.changed and one.key in RESTART_KEYS,
+                news if one is done[-1] else (),
+            )
+            for one in done
+        ]
 
     def _shadow(self, key: str) -> str:
         """The variable of this shell that says what holds here, whatever the file says."""
@@ -307,90 +370,18 @@ class FileSettings(Settings):
         return replace_config(self._folders.config_file, before, after)
 
 
-class LocalEngines(Engines):
-    """The engine use cases. Builds that are not installed by us are looked for first.
+def _able(local: Local, shown: "Shown") -> list[str]:
+    """What a daemon's `/api/show` would say. A configuration that cannot be used is as good as none here."""
+    from blazar.adapters.http.ollama.capabilities import capabilities_of
+    from blazar.application.supervise.belongings import sees
+    from blazar.composition.preview import UNCONFIGURED, settings_here
+    from blazar.domain.kinds import Weights
 
-    They are only ever added (`prune=False`): a shell without BLAZAR_ENGINE_PATH must not take that engine from a daemon.
-    """
-
-    def __init__(self, local: Local) -> None:
-        self._local = local
-        self.trouble = ""
-
-    @property
-    def _builds(self) -> "ArchiveBuilds":
-        from blazar.adapters.engines.builds import ArchiveBuilds
-
-        return ArchiveBuilds(self._local.folders.engines, self._local.processes)
-
-    @property
-    def _probe(self) -> "HelpProbe":
-        from blazar.adapters.engines.llamacpp.spec import LLAMACPP
-        from blazar.adapters.engines.manifests import ManifestStore
-        from blazar.adapters.engines.probe import HelpProbe
-
-        return HelpProbe(LLAMACPP.scrubbed, self._extra, ManifestStore(self._local.folders.manifests))
-
-    @property
-    def lister(self) -> "EngineDevices":
-        """Asks builds which devices they see."""
-        from blazar.adapters.engines.devices import EngineDevices
-        from blazar.adapters.engines.llamacpp.spec import LLAMACPP
-
-        return EngineDevices(self._probe, LLAMACPP.scrubbed, self._extra)
-
-    @property
-    def _extra(self) -> Mapping[str, str]:
-        """What configuration adds to an engine's environment."""
+    model, seeing = shown.model, False
+    if model.weights is Weights.GGUF:
         try:
-            return self._local.settings().loaded.config.engine_env
+            settings = settings_here(local, model.name)
         except BadConfig:
-            return {}  # builds can be listed and installed all the same; `config validate` and the daemon tell
-
-    @property
-    def enrol(self) -> "EnrolEngines":
-        """Enters the embedded wheel and the binary of BLAZAR_ENGINE_PATH."""
-        from blazar.adapters.engines.finder import SystemEngineFinder
-        from blazar.application.engines.enrol_engines import EnrolEngines
-
-        finder = SystemEngineFinder(self._local.env)
-        return EnrolEngines(self._local.engine_rows, finder, self._probe, self._local.clock)
-
-    def list(self) -> "list[Engine]":
-        from blazar.application.engines.list_engines import ListEngines
-
-        self.trouble = str(self.enrol(prune=False) or "")
-        return ListEngines(self._local.engine_rows)()
-
-    def install(self, file: str, sha256: str | None, tag: str | None) -> "Engine":
-        from blazar.application.engines.install_engine import InstallEngine
-
-        install = InstallEngine(self._local.engine_rows, self._builds, self._probe, self._local.clock)
-        return install(file, sha256 or "", tag)
-
-    def use(self, tag: str) -> "Engine":
-        from blazar.application.engines.enrol_engines import LOCAL
-        from blazar.application.engines.use_engine import UseEngine
-
-        if (trouble := self.enrol(prune=False)) and tag == LOCAL:
-            raise trouble
-        return UseEngine(self._local.engine_rows)(tag)
-
-    def remove(self, tag: str) -> None:
-        from blazar.adapters.engines.children import SubprocessChildren
-        from blazar.adapters.telemetry.entropy import OsEntropy
-        from blazar.application.engines.remove_engine import RemoveEngine
-
-        local = self._local
-        # Asked for orphans only: it starts nothing here.
-        children = SubprocessChildren(
-            local.folders.ensure().run, local.clock, OsEntropy(), _door, {}, processes=local.processes
-        )
-        RemoveEngine(local.engine_rows, self._builds, children, local.served_by)(tag)
-
-
-def _door(at: int | str, key: str, model: str) -> "Upstream":
-    from blazar.adapters.engines.pool import ChildPool
-
-    uds = at if isinstance(at, str) else None
-    return ChildPool("127.0.0.1", 0 if isinstance(at, str) else at, key, model, uds)
+            settings = UNCONFIGURED
+        seeing = sees(model, settings, local.weights)
+    return list(capabilities_of(model, shown.metadata, seeing=seeing))

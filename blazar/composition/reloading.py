@@ -1,7 +1,8 @@
 """Where the configuration comes from, the first time and again, and who is told when it has changed."""
 
+import logging
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from blazar.adapters.files.configfile import read_config, stamp_of
@@ -10,6 +11,8 @@ if TYPE_CHECKING:
     from blazar.adapters.files.folders import Folders
     from blazar.application.config.layers import Loaded
     from blazar.application.config.model import Config
+
+logger = logging.getLogger("blazar.config")
 
 Applier = Callable[["Config", "Config"], Awaitable[None]]
 
@@ -46,5 +49,28 @@ class ApplyAll:
         self._appliers = appliers
 
     async def __call__(self, old: "Config", new: "Config") -> None:
+        if logger.isEnabledFor(logging.DEBUG):
+            for line in difference(old, new):
+                logger.debug("%s", line)
         for apply in self._appliers:
             await apply(old, new)
+
+
+def difference(old: "Config", new: "Config") -> Iterator[str]:
+    """What every changed key says now and said before; secrets as marks, which tell that one has changed and not which."""
+    from blazar.application.config.live import changed_keys
+    from blazar.application.config.lookup import holds
+    from blazar.application.config.render import toml_value
+
+    for key in changed_keys(old, new):
+        now, before = (toml_value(holds(config, key)) or "unset" for config in (new, old))
+        yield f"{key} = {now} (before: {before})"
+
+
+def configured(loaded: "Loaded") -> Iterator[str]:
+    """Every key that somebody set, what it says and who said it, without a secret."""
+    from blazar.application.config.render import listing
+
+    for row in listing(loaded):
+        if row.origin.layer != "default":
+            yield f"{row.key} = {row.toml or 'unset'} ({' '.join(filter(None, row.origin))})"

@@ -26,7 +26,7 @@ from blazar.adapters.telemetry.logs import DaemonLog
 from blazar.application.config.log_filter import parse_filter
 from blazar.composition.lifespan import running
 from blazar.composition.listener import BACKLOG, bind, reaches_others, url_of
-from blazar.composition.reloading import Source
+from blazar.composition.reloading import Source, configured
 from blazar.domain import teaching
 from blazar.domain.errors import StoreTrouble
 
@@ -75,6 +75,8 @@ def main(args: argparse.Namespace) -> int:
         keep_new_keys(folders.config_file, os.environ)
         for warning in loaded.warnings:
             logger.warning("%s", warning)
+        for line in configured(loaded) if logger.isEnabledFor(logging.DEBUG) else ():
+            logger.debug("%s", line)
         # What start-up makes stays for good: collecting meanwhile finds nothing and takes a sixth of the time that importing does.
         gc.disable()
         try:

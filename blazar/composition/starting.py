@@ -39,6 +39,7 @@ class EnrolAtStart:
         threading.Thread(target=self._listen, args=(active,), name="help", daemon=True).start()
 
     def _work(self) -> list[Engine]:
+        self.engines.heal_paths()
         self.builds.sweep([engine.tag for engine in self.engines.list_engines()])
         if trouble := self.enrol():
             raise trouble

@@ -1,0 +1,206 @@
+"""The engine builds of a data folder without a daemon, as the engine verbs use them. Parts are imported when a verb needs them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from blazar.adapters.cli.root import Engines, Lanes, Pruning
+from blazar.domain.errors import BadConfig
+from blazar.domain.kinds import EngineKind
+
+if TYPE_CHECKING:
+    from blazar.adapters.engines.builds import ArchiveBuilds
+    from blazar.adapters.engines.devices import EngineDevices
+    from blazar.adapters.engines.probe import HelpProbe
+    from blazar.application.engines.build_engine import Order, Told
+    from blazar.application.engines.check_currency import Currency
+    from blazar.application.engines.enrol_engines import EnrolEngines
+    from blazar.application.engines.gate_regression import GateRegression
+    from blazar.application.engines.install_engine import InstallEngine
+    from blazar.application.engines.install_release import Installed
+    from blazar.application.engines.install_release import Told as Fetched
+    from blazar.application.engines.removal import Unused
+    from blazar.application.engines.update_engine import Update
+    from blazar.application.engines.use_engine import UseEngine
+    from blazar.application.ports.upstream import Upstream
+    from blazar.composition.local import Local
+    from blazar.domain.records import Engine
+
+
+class LocalEngines(Engines):
+    """The engine use cases. Builds that are not installed by us are looked for first.
+
+    They are only ever added (`prune=False`): a shell without BLAZAR_ENGINE_PATH must not take that engine from a daemon.
+    """
+
+    def __init__(self, local: "Local") -> None:
+        self._local = local
+        self.trouble = ""
+
+    @property
+    def builds(self) -> "ArchiveBuilds":
+        from blazar.adapters.engines.builds import ArchiveBuilds
+
+        return ArchiveBuilds(self._local.folders.engines, self._local.processes)
+
+    @property
+    def _probe(self) -> "HelpProbe":
+        from blazar.adapters.engines.drivers import SCRUBBED
+        from blazar.adapters.engines.manifests import ManifestStore
+        from blazar.adapters.engines.probe import HelpProbe
+
+        return HelpProbe(SCRUBBED, self._extra, ManifestStore(self._local.folders.manifests))
+
+    @property
+    def lister(self) -> "EngineDevices":
+        """Asks builds which devices they see."""
+        from blazar.adapters.engines.devices import EngineDevices
+        from blazar.adapters.engines.drivers import SCRUBBED
+
+        return EngineDevices(self._probe, SCRUBBED, self._extra)
+
+    @property
+    def _extra(self) -> Mapping[str, str]:
+        """What configuration adds to an engine's environment."""
+        try:
+            return self._local.settings().loaded.config.engine_env
+        except BadConfig:
+            return {}  # builds can be listed and installed all the same; `config validate` and the daemon tell
+
+    @property
+    def enrol(self) -> "EnrolEngines":
+        """Enters the embedded wheel and the binary of BLAZAR_ENGINE_PATH."""
+        from blazar.adapters.engines.finder import SystemEngineFinder
+        from blazar.application.engines.enrol_engines import EnrolEngines
+
+        finder = SystemEngineFinder(self._local.env)
+        return EnrolEngines(self._local.engine_rows, finder, self._probe, self._local.clock)
+
+    def list(self) -> "list[Engine]":
+        from blazar.application.engines.list_engines import ListEngines
+
+        self.trouble = str(self.enrol(prune=False) or "")
+        return ListEngines(self._local.engine_rows)()
+
+    @property
+    def installer(self) -> "InstallEngine":
+        """Enters archives and folders that are builds."""
+        from blazar.adapters.engines.drivers import PROGRAMS
+        from blazar.application.engines.install_engine import InstallEngine
+
+        return InstallEngine(self._local.engine_rows, self.builds, self._probe, self._local.clock, PROGRAMS)
+
+    @property
+    def unused(self) -> "Unused":
+        """Whether a running daemon, or what a dead one left, works on a build."""
+        from blazar.adapters.engines.children import SubprocessChildren
+        from blazar.adapters.telemetry.entropy import OsEntropy
+        from blazar.application.engines.removal import Unused
+
+        local = self._local
+        # Asked for orphans only: it starts nothing here.
+        children = SubprocessChildren(
+            local.folders.ensure().run, local.clock, OsEntropy(), _door, {}, processes=local.processes
+        )
+        return Unused(children, local.served_by)
+
+    @property
+    def _use(self) -> "UseEngine":
+        from blazar.application.engines.use_engine import UseEngine
+
+        return UseEngine(self._local.engine_rows, self.builds, self._local.clock)
+
+    def install(self, file: str, sha256: str | None, tag: str | None, kind: EngineKind) -> "Engine":
+        return self.installer(file, sha256 or "", tag, kind=kind)
+
+    def build(self, order: "Order", told: "Told") -> "Engine":
+        from blazar.composition.making import builder
+
+        return builder(self._local, self.installer)(order, told)
+
+    def release_in(self, name: str) -> str | None:
+        from blazar.adapters.engines.tags import tag_in
+
+        return tag_in(name)
+
+    def gate(self, *, wanted: bool) -> "GateRegression":
+        """Holds a newer build against the active one; `wanted` is False with --no-gate."""
+        from blazar.composition.making import gate
+
+        return gate(self._local, self._extra, self._serving, wanted=wanted)
+
+    def _serving(self) -> Sequence[str]:
+        """Models that a daemon has loaded, whatever build they run on."""
+        return [model for row in self._local.engine_rows.list_engines() for model in self._local.served_by(row.tag)]
+
+    def fetch(
+        self, kind: EngineKind, tag: str | None, asset: str | None, sha256: str | None, told: "Fetched"
+    ) -> "Installed":
+        from blazar.composition.releasing import release_installer
+
+        install, close = release_installer(self._local, self.installer)
+        try:
+            return install(kind, tag, asset, sha256, told)
+        finally:
+            close()
+
+    def update(self, kind: EngineKind, told: "Fetched", say: Callable[[str], None], *, gate: bool) -> "Update":
+        from blazar.application.engines.update_engine import UpdateEngine
+        from blazar.composition.releasing import release_installer
+
+        judge = self.gate(wanted=gate)
+        install, close = release_installer(self._local, self.installer)
+        try:
+            return UpdateEngine(install, self._use, judge, say)(kind, told)
+        finally:
+            close()
+
+    def check(self) -> "tuple[Currency, ...]":
+        from blazar.composition.releasing import currency_of
+
+        self.trouble = str(self.enrol(prune=False) or "")
+        return currency_of(self._local)()
+
+    def prune(self, fresh: "Engine") -> Pruning:
+        from blazar.application.engines.prune_engines import PruneEngines
+
+        try:
+            keep = self._local.settings().loaded.config.keep_tags
+        except BadConfig:
+            return Pruning()  # how many are to stay is not known: none goes
+        prune = PruneEngines(self._local.engine_rows, self.builds, self.unused, keep)
+        return Pruning(*prune(fresh.kind, fresh.tag), keep)
+
+    def use(self, tag: str) -> "Engine":
+        from blazar.application.engines.enrol_engines import LOCAL
+
+        if (trouble := self.enrol(prune=False)) and tag == LOCAL:
+            raise trouble
+        return self._use(tag)
+
+    def rollback(self, kind: EngineKind) -> "Engine":
+        from blazar.application.engines.rollback_engine import RollbackEngine
+
+        return RollbackEngine(self._local.engine_rows, self.builds, self._use)(kind)
+
+    def pin(self, tag: str, *, pinned: bool) -> "Engine":
+        from blazar.application.engines.pin_engine import PinEngine
+
+        return PinEngine(self._local.engine_rows)(tag, pinned=pinned)
+
+    @property
+    def lanes(self) -> "Lanes":
+        from blazar.composition.local_lanes import LocalLanes
+
+        return LocalLanes(self._local, self)
+
+    def remove(self, tag: str) -> None:
+        from blazar.application.engines.remove_engine import RemoveEngine
+
+        RemoveEngine(self._local.engine_rows, self.builds, *self.unused)(tag)
+
+
+def _door(at: int | str, key: str, model: str) -> "Upstream":
+    from blazar.adapters.engines.pool import ChildPool
+
+    uds = at if isinstance(at, str) else None
+    return ChildPool("127.0.0.1", 0 if isinstance(at, str) else at, key, model, uds)

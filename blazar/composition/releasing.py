@@ -1,0 +1,69 @@
+"""How releases are looked up, downloaded and put in place. Loaded by the verbs that do so, and by the daemon's look for newer ones."""
+
+import platform
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blazar.adapters.hardware.census import SystemCensus
+from blazar.adapters.hardware.disk import SystemDisk
+from blazar.adapters.net.downloads import HttpDownloads
+from blazar.adapters.net.github import REPOSITORY_VARIABLE, open_feed
+from blazar.adapters.net.partials import sweep
+from blazar.adapters.net.throttle import Throttle
+from blazar.application.engines.check_currency import CheckCurrency
+from blazar.application.engines.install_release import InstallRelease
+from blazar.application.engines.pick_release import PickRelease, Sources
+from blazar.domain.kinds import EngineKind
+from blazar.domain.releases import checked_repository
+
+if TYPE_CHECKING:
+    from blazar.application.config.model import Config
+    from blazar.application.engines.install_engine import InstallEngine
+    from blazar.application.ports.hardware import HardwareCensus
+    from blazar.composition.local import Local
+
+KEPT_SECS = 7 * 86400.0
+"""How long a download that nobody came back for is kept."""
+
+Opened = tuple[PickRelease, Callable[[], None]]
+
+
+def sources_of(config: "Config", env: Mapping[str, str]) -> Sources:
+    """What is configured. BLAZAR_REPO is llama.cpp's repository: no other project's files would be found there."""
+    named = env.get(REPOSITORY_VARIABLE, "")
+    other = {EngineKind.LLAMACPP: checked_repository(named, REPOSITORY_VARIABLE)} if named else {}
+    return Sources(config.update_channel, config.engine_asset, other)
+
+
+def open_pick(config: "Config", env: Mapping[str, str], hardware: "HardwareCensus") -> Opened:
+    """A feed for one errand, and how it is closed. Raises `Malformed` and `RegistryTrouble` for variables that make no sense."""
+    sources = sources_of(config, env)
+    feed = open_feed(env)
+    return PickRelease(feed, hardware, platform.system(), platform.machine(), sources), feed.close
+
+
+def downloads_of(config: "Config") -> HttpDownloads:
+    """As the configuration says; one of these is one speed limit."""
+    throttle = Throttle(lambda: config.download_speed_limit_mb, time.monotonic)
+    return HttpDownloads(SystemDisk(), throttle, lambda: config.download_connections)
+
+
+def release_installer(local: "Local", install: "InstallEngine") -> tuple[InstallRelease, Callable[[], None]]:
+    """For the verbs. Downloads that were left long ago go first."""
+    config, folder = local.settings().loaded.config, local.folders.ensure().downloads
+    sweep(folder, time.time() - KEPT_SECS)
+    pick, close = open_pick(config, local.env, SystemCensus())
+    return InstallRelease(pick, downloads_of(config), install, SystemDisk(), str(folder), _forget), close
+
+
+def _forget(path: str) -> None:
+    Path(path).unlink(missing_ok=True)
+
+
+def currency_of(local: "Local") -> CheckCurrency:
+    """One look, for a verb."""
+    config = local.settings().loaded.config
+    return CheckCurrency(local.engine_rows, partial(open_pick, config, local.env, SystemCensus()), local.clock)
