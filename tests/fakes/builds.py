@@ -1,33 +1,60 @@
 """Engine builds without a disk, trials without a process, and a finder that finds what a test says."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
-from blazar.application.ports.engines import EngineBuilds, EngineFinder, EngineTrial, FoundEngine
+from blazar.application.ports.engines import Archive, EngineBuilds, EngineFinder, EngineTrial, FoundEngine, Staged
 from blazar.domain import teaching
 from blazar.domain.errors import Conflict, Malformed, NotFound
+from blazar.domain.kinds import EngineKind
+from blazar.domain.records import Engine
 
 
 class MemoryEngineBuilds(EngineBuilds):
-    """`archives` maps an archive's path to (tag, sha256); folders are names in sets."""
+    """`archives` maps an archive's path to (tag, sha256); folders are names in sets. `empty` are builds whose program is gone."""
 
     def __init__(self, archives: Mapping[str, tuple[str, str]] | None = None) -> None:
         self.archives = dict(archives or {})
         self.present: set[str] = set()
         self.aside: set[str] = set()
+        self.staged: set[str] = set()
+        self.unsettled: set[str] = set()
+        self.empty: set[str] = set()
+        self.swept: list[list[str]] = []
 
-    def unpack(self, archive: str, tag: str | None, sha256: str) -> tuple[str, str]:
-        if archive not in self.archives:
-            raise NotFound(teaching.no_such_file(archive))
-        if not sha256:
-            raise Malformed(teaching.sha256_needed(archive), "sha256")
-        own, digest = self.archives[archive]
-        if digest != sha256:
-            raise Malformed(teaching.sha256_differs(archive, sha256, digest), "sha256")
-        named = tag or own
-        if named in self.present:
-            raise Conflict(teaching.engine_installed_already(named))
-        self.present.add(named)
-        return named, f"/engines/{named}/llama-server"
+    def stage(self, archives: Sequence[Archive], tag: str | None, server: str) -> Staged:
+        for archive, sha256 in archives:
+            if archive not in self.archives:
+                raise NotFound(teaching.no_such_file(archive))
+            if not sha256:
+                raise Malformed(teaching.sha256_needed(archive), "sha256")
+            digest = self.archives[archive][1]
+            if digest != sha256:
+                raise Malformed(teaching.sha256_differs(archive, sha256, digest), "sha256")
+        return self._stage(tag or self.archives[archives[0].path][0], server)
+
+    def adopt(self, folder: str, tag: str, server: str) -> Staged:
+        return self._stage(tag, server)
+
+    def _stage(self, tag: str, server: str) -> Staged:
+        self.staged.add(tag)
+        return Staged(tag, f"/engines/.{tag}", f"/engines/.{tag}/{server}")
+
+    def publish(self, staged: Staged) -> str:
+        if staged.tag in self.present - self.unsettled:
+            raise Conflict(teaching.engine_installed_already(staged.tag))
+        self.staged.discard(staged.tag)
+        self.present.add(staged.tag)
+        self.unsettled.add(staged.tag)
+        return staged.server.replace(f".{staged.tag}", staged.tag)
+
+    def settle(self, tag: str) -> None:
+        self.unsettled.discard(tag)
+
+    def unstage(self, staged: Staged) -> None:
+        self.staged.discard(staged.tag)
+
+    def holds(self, engine: Engine) -> bool:
+        return engine.tag not in self.empty
 
     def set_aside(self, tag: str) -> bool:
         if tag not in self.present:
@@ -45,6 +72,9 @@ class MemoryEngineBuilds(EngineBuilds):
         self.aside.discard(tag)
 
     def sweep(self, known: Collection[str]) -> None:
+        self.swept.append(sorted(known))
+        self.present -= self.unsettled - set(known)
+        self.unsettled.clear()
         self.present |= self.aside & set(known)
         self.aside.clear()
 
@@ -55,9 +85,11 @@ class FakeEngineTrial(EngineTrial):
     def __init__(self, version: str = "1.0", broken: Mapping[str, str] | None = None) -> None:
         self.version, self.broken = version, dict(broken or {})
         self.tried: list[tuple[str, ...]] = []
+        self.kinds: list[EngineKind] = []
 
-    def try_out(self, words: tuple[str, ...]) -> str:
+    def try_out(self, words: tuple[str, ...], kind: EngineKind = EngineKind.LLAMACPP) -> str:
         self.tried.append(words)
+        self.kinds.append(kind)
         if words[0] in self.broken:
             raise Malformed(teaching.engine_did_not_run(words[0], self.broken[words[0]]), "engine")
         return self.version

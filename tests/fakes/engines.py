@@ -1,6 +1,7 @@
 """The engine catalog in memory, and an engine to put into it."""
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -50,11 +51,25 @@ class MemoryEngineCatalog(EngineCatalog):
         if engine.active or holder is None or RANK[engine.provenance] < RANK[holder.provenance]:
             self._active[engine.kind] = engine.tag
 
-    def set_active(self, kind: EngineKind, tag: str) -> None:
+    def set_active(self, kind: EngineKind, tag: str, at: float = 0.0) -> None:
         row = self._rows.get(tag)
         if row is None or row.kind is not kind:
             raise EngineNotFound(tag, self._tags(kind))
+        before = self._active.get(kind, tag)
+        if at and before != tag:
+            self._rows[before] = replace(self._rows[before], used_at=math.nextafter(at, 0.0))
+        self._rows[tag] = replace(row, used_at=at or row.used_at)
         self._active[kind] = tag
+
+    def amend_engine(self, tag: str, change: Callable[[Engine], Engine]) -> Engine:
+        row = self._rows.get(tag)
+        if row is None:
+            raise EngineNotFound(tag, sorted(self._rows))
+        self._rows[tag] = replace(change(self._shown(row)), tag=tag, kind=row.kind, active=False)
+        return self._shown(self._rows[tag])
+
+    def heal_paths(self) -> list[str]:
+        return []
 
     def remove_engine(self, tag: str) -> None:
         row = self._rows.pop(tag, None)

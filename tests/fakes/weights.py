@@ -1,6 +1,6 @@
 """Weight files in memory: what is at which path, what was linked, what went missing."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -67,6 +67,7 @@ class MemoryWeightFiles(WeightFiles):
         self.facts = dict(models)
         self.linkable = linkable
         self.folder = folder
+        self.parts: tuple[tuple[str, str], ...] = ()
         self.broken: dict[str, str] = {}
         self.pairs: dict[str, Any] = {"general.architecture": "llama"}
         self.shapes: dict[str, ModelShape] = {}
@@ -75,12 +76,13 @@ class MemoryWeightFiles(WeightFiles):
         self.sizes: dict[str, int] = {}
         self.content = {file: file for facts in models.values() for file in facts.files}
 
-    def inspect(self, path: str) -> FileFacts:
+    def inspect(self, path: str, parts: Sequence[tuple[str, str]] = ()) -> FileFacts:
         if path in self.broken:
             raise BadModelFile(path, self.broken[path])
         facts = self.facts.get(path)
         if facts is None or self.missing(facts.files):
             raise NotFound(teaching.no_such_file(path))
+        self.parts = tuple(parts)
         return facts
 
     def metadata(self, path: str) -> dict[str, Any]:
@@ -111,6 +113,10 @@ class MemoryWeightFiles(WeightFiles):
         self._readable(path)
         return self.sizes.get(path, 1)
 
+    def vet_adapter(self, path: str, arch: str) -> None:
+        if path in self.broken:
+            raise BadModelFile(path, self.broken[path])
+
     def _readable(self, path: str) -> None:
         if path in self.broken:
             raise BadModelFile(path, self.broken[path])
@@ -132,10 +138,10 @@ class MemoryWeightFiles(WeightFiles):
             raise BadModelFile(source.name, self.broken[source.name])
         return self.projectors.get(source.name) or Projector("clip", source.size, 0)
 
-    def link(self, name: str, files: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
+    def link(self, name: str, files: tuple[str, ...], names: tuple[str, ...] = ()) -> tuple[tuple[str, ...], bool]:
         if gone := self.missing(files):
             raise NotFound(teaching.no_such_file(gone))
-        targets = self._targets(name, files)
+        targets = tuple(f"{self.folder}/{file_stem(name)}/{one}" for one in names) or self._targets(name, files)
         if not self.linkable or targets == files:
             return files, False
         for file, target in zip(files, targets, strict=True):
@@ -144,9 +150,10 @@ class MemoryWeightFiles(WeightFiles):
         self.content |= {target: self.content[file] for file, target in zip(files, targets, strict=True)}
         return targets, True
 
-    def unlink(self, files: tuple[str, ...]) -> None:
+    def unlink(self, files: tuple[str, ...], folder: str = "") -> None:
         for file in files:
-            if file.startswith(self.folder + "/"):
+            parent = file.rpartition("/")[0]
+            if parent == self.folder or (folder.rpartition("/")[0] == self.folder and file.startswith(f"{folder}/")):
                 self.content.pop(file, None)
 
     def missing(self, files: tuple[str, ...]) -> str | None:

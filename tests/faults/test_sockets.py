@@ -46,7 +46,7 @@ def test_load_ask_evict(stub_daemon: StubDaemon, record: Path) -> None:
 
 
 def test_the_words_on_a_port_are_what_they_were(stub_daemon: StubDaemon, record: Path) -> None:
-    """ODD: the port's way is byte for byte what it was before there were sockets (contract)."""
+    """The port's way is byte for byte what it was before there were sockets (contract)."""
     daemon = stub_daemon()
     assert answered(daemon) == 200
     (spawn,) = recorded(record, "start")

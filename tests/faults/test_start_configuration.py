@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from blazar.domain import teaching
 from tests.support.daemon import Daemon
 from tests.support.engine import stub_server
 from tests.support.gguf_files import tiny
@@ -64,3 +65,56 @@ def test_an_engine_that_needs_a_variable_is_asked_and_started_with_it(tmp_path: 
         assert b"does not know --temprature" in refused.body
         argv = json.loads(daemon.must("explain", "m", "--json"))["argv"]
         assert 0 < int(argv[argv.index("--cache-ram") + 1]) <= 8192
+
+
+def test_what_variables_and_the_command_line_say_is_never_written(tmp_path: Path) -> None:
+    """They hold while the daemon runs; whoever edits the file meanwhile finds in it what was there."""
+    config = "# mine\nport = 11499\ndefault_ctx = 2048\n"
+    with Daemon(tmp_path, config, {"BLAZAR_DEFAULT_CTX": "768"}) as daemon:
+        values = daemon.ask("GET", "/api/config").json()["values"]
+        assert (values["port"], values["default_ctx"]) == (0, 768)
+        daemon.must("config", "set", "max_loaded_models", "2")
+        assert daemon.stop() == 0
+        assert daemon.config_file.read_text() == f"{config}max_loaded_models = 2\n"
+
+
+def test_a_path_counts_from_the_file_that_names_it(tmp_path: Path) -> None:
+    """Neither from where the daemon was started nor from where children run; the same for the warning where it is not there."""
+    config = 'spawn_mem_guard = false\n[model_overrides.m]\nchat_template_file = "made/t.jinja"\n'
+    daemon = Daemon(tmp_path, config, {"BLAZAR_ENGINE_PATH": str(stub_server(tmp_path / "bin"))})
+    warning = teaching.override_file_gone("m", "chat_template_file", "made/t.jinja")
+    assert warning in daemon.must("config", "validate")
+    template = daemon.config_file.parent / "made" / "t.jinja"
+    template.parent.mkdir()
+    template.write_text("{{ messages[0].content }}")
+    assert warning not in daemon.must("config", "validate")
+    daemon.must("import", str(tiny().save(tmp_path / "m.gguf")))
+    with daemon:
+        argv = json.loads(daemon.must("explain", "m", "--json"))["argv"]
+        assert argv[argv.index("--chat-template-file") + 1] == str(template)
+        asked = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+        assert daemon.ask("POST", "/v1/chat/completions", asked).status == 200
+        assert daemon.must("config", "get", "model_overrides.m.chat_template_file").strip() == "made/t.jinja"
+
+
+def test_a_file_that_one_model_lacks_stops_no_other(tmp_path: Path) -> None:
+    """The daemon starts, says so, and refuses that model alone."""
+    config = 'spawn_mem_guard = false\n[model_overrides.m]\nchat_template_file = "gone.jinja"\n'
+    daemon = Daemon(tmp_path, config, {"BLAZAR_ENGINE_PATH": str(stub_server(tmp_path / "bin"))})
+    for name in ("m", "n"):
+        daemon.must("import", str(tiny().save(tmp_path / f"{name}.gguf")))
+    with daemon:
+        asked = {"messages": [{"role": "user", "content": "hi"}]}
+        assert daemon.ask("POST", "/v1/chat/completions", {"model": "n", **asked}).status == 200
+        refused = daemon.ask("POST", "/v1/chat/completions", {"model": "m", **asked})
+        assert (refused.status, "chat_template_file" in str(refused.json())) == (400, True)
+
+
+def test_a_variable_of_the_daemon_is_known_to_another_shell(tmp_path: Path) -> None:
+    """Who sets the key there, and who asks the doctor, is told why the daemon does not follow."""
+    daemon = Daemon(tmp_path, "default_ctx = 512\n", {"BLAZAR_DEFAULT_CTX": "256"})
+    with daemon:
+        assert teaching.variable_over_file("BLAZAR_DEFAULT_CTX", "default_ctx") in daemon.cli("doctor").stdout
+        daemon.env = {name: value for name, value in daemon.env.items() if name != "BLAZAR_DEFAULT_CTX"}
+        told = teaching.config_shadowed_there("default_ctx", "environment", "BLAZAR_DEFAULT_CTX")
+        assert told in daemon.must("config", "set", "default_ctx", "1024")

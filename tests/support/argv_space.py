@@ -39,6 +39,9 @@ MIXED = {"words": ["--seed", "7", "--no-warmup", "--batch-size", "128"], "guessi
 SPACE: dict[str, tuple[Any, ...]] = {
     # The first value is the default. Those with most values first: what comes later fills their rows.
     "spec": ("auto", "off", "ngram", "ngram-simple", "ngram-map-k", "ngram-map-k4v", "ngram-mod", "ngram-cache"),
+    # Of both caches at once; of each by itself below. Together they name every type for keys and for values.
+    "cache_type": ("", "f32", "f16", "q8_0", "q4_0", "q4_1", "q5_0"),
+    "reasoning_effort": ("", "minimal", "low", "medium", "high", "xhigh", "max"),
     # tensor is said only where a device is: of its pairs, only those in rows with a worker reach the engine.
     "split_mode": ("", "none", "layer", "row", "tensor"),
     "load_mode": ("", "mmap", "mlock", "direct-io"),
@@ -93,9 +96,8 @@ SPACE: dict[str, tuple[Any, ...]] = {
     "deterministic": (False, True),
     "kv_unified": (None, False, True),
     "kv_unified_per_slot": (0, 256),
-    "cache_type": ("", "q8_0"),
-    "cache_type_k": ("", "f32", "q5_1"),
-    "cache_type_v": ("", "bf16", "iq4_nl"),
+    "cache_type_k": ("", "bf16", "q5_1", "iq4_nl"),
+    "cache_type_v": ("", "bf16", "q5_1", "iq4_nl"),
     "swa_full": (False, True),
     "ctx_checkpoints": (0, 2),
     "cache_ram_mb": (8192, 0, 64),
@@ -116,7 +118,7 @@ SPACE: dict[str, tuple[Any, ...]] = {
     "poll": (0, 50),
     "poll_batch": (None, 0),
     "numa": ("", "distribute", "isolate"),
-    "mmproj_policy": (None, "attach"),
+    "mmproj_policy": (None, "attach", "lazy", "skip"),
     "mmproj": (None, PROJECTOR, "skip"),
     "mmproj_auto": (True, False),
     "mmproj_offload": (True, False),
@@ -135,7 +137,6 @@ SPACE: dict[str, tuple[Any, ...]] = {
     "chat_template": (None, "chatml"),
     "chat_template_file": (None, TEMPLATE),
     "chat_template_kwargs": (None, {"enable_thinking": False, "n": 1}),
-    "reasoning_effort": ("", "high"),
     "reasoning_budget": (-1, 0, 16),
     "reasoning_budget_message": ("", "That is enough."),
     "samplers": ("", "top_k;temperature"),
@@ -174,6 +175,23 @@ NO_WORDS = {
 }
 """Keys that planning reads, and no word depends on."""
 
+_NO_SUCH_MODEL = "it needs heads of the model's own or a draft made for it, and is refused for a model without"
+_BY_ITSELF = "said for both caches at once, or for each by itself"
+_SAME_WORDS = "read as the cache's own types are; one of them shows the flag"
+NOT_STARTED: dict[str, dict[str, str]] = {
+    "spec": dict.fromkeys(("mtp", "mtp-adaptive", "eagle3", "dflash", "dspark"), _NO_SUCH_MODEL),
+    "cache_type": dict.fromkeys(("bf16", "q5_1", "iq4_nl"), _BY_ITSELF),
+    "cache_type_k": dict.fromkeys(("f32", "f16", "q8_0", "q4_0", "q4_1", "q5_0"), _BY_ITSELF),
+    "cache_type_v": dict.fromkeys(("f32", "f16", "q8_0", "q4_0", "q4_1", "q5_0"), _BY_ITSELF),
+    "spec_draft_type_k": dict.fromkeys(("f32", "f16", "bf16", "q4_0", "q4_1", "iq4_nl", "q5_0", "q5_1"), _SAME_WORDS),
+    "spec_draft_type_v": dict.fromkeys(("f32", "f16", "bf16", "q4_0", "q4_1", "iq4_nl", "q5_0", "q5_1"), _SAME_WORDS),
+}
+"""Words of a key that no row has, each with the reason."""
+NEVER_SAID = {
+    "--spec-draft-n-max": "of mtp-adaptive alone",
+}
+"""Flags that no row leads to, each with the reason."""
+
 _FAMILIES = (DRAFT, SIZES, MOD, ("lookup_cache_static", "lookup_cache_dynamic"))
 _TYPES = ({"auto"}, set(SIZED), {"ngram-mod"}, {"auto", "ngram", "ngram-cache"})
 _SPEC_WORDS = tuple(MIXED["guessing"])
@@ -181,7 +199,7 @@ _SPEC_WORDS = tuple(MIXED["guessing"])
 
 def allowed(row: Row) -> bool:
     """Whether something can come of a row, or of a part of one: what configuration refuses does not, nor what would fall silent."""
-    return not (_exclusive(row) or _without_device(row) or _rows_refused(row) or _too_long(row) or _silent(row))
+    return not (_exclusive(row) or _without_device(row) or _split_refused(row) or _too_long(row) or _silent(row))
 
 
 def _exclusive(row: Row) -> bool:
@@ -196,9 +214,11 @@ def _without_device(row: Row) -> bool:
     return DEVICE in row.get("devices", ()) and row.get("rpc_servers", WORKER) == ""
 
 
-def _rows_refused(row: Row) -> bool:
-    """A worker's device cannot split rows, and the compiler says so."""
-    if row.get("split_mode") != "row":
+def _split_refused(row: Row) -> bool:
+    """A worker's device cannot split rows, nor tensors with adapters or with caches and weights in main memory: compilation fails."""
+    placed = _set(row, "override_tensor") or _set(row, "cpu_ffn_n")
+    kept = _set(row, "loras") or (placed and row.get("no_kv_offload") is True)
+    if row.get("split_mode") not in ("row", "tensor" if kept else "row"):
         return False
     devices = row.get("devices", ("none",))
     return DEVICE in devices or (row.get("rpc_servers", "") != "" and devices != ("none",))

@@ -5,14 +5,17 @@ import io
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from blazar.adapters.cli.client import DaemonClient
 from blazar.adapters.cli.locate import Note, Target
-from blazar.adapters.cli.root import Changed
+from blazar.adapters.cli.root import Changed, Pruning
 from blazar.adapters.hardware.processes import SystemProcesses
+from blazar.application.engines.install_lane import Offers, Wish
+from blazar.application.engines.update_venv import VenvUpdate
 from blazar.domain.errors import BadConfig, BlazarError, EngineNotFound, ModelNotFound
 from blazar.domain.kinds import EngineKind, Provenance, Weights
 from blazar.domain.records import Engine, Model
@@ -135,8 +138,14 @@ class FakeModels:
     def list(self) -> "list[Model]":
         return sorted(self.rows.values(), key=lambda row: row.name)
 
-    def add(self, path: str, name: str | None) -> tuple[Model, bool]:
-        row = model(name or Path(path).stem, files=(path,))
+    def add(self, path: str, name: str | None, parts: Sequence[tuple[str, str]] = ()) -> tuple[Model, bool]:
+        weights = Weights.DIFFUSION if parts else Weights.GGUF
+        row = model(
+            name or Path(path).stem,
+            files=(path, *(part for _, part in parts)),
+            weights=weights,
+            components=tuple(parts),
+        )
         already = row.name in self.rows
         self.rows[row.name] = row
         return row, already
@@ -158,26 +167,101 @@ class FakeModels:
         return self.rows[name]
 
 
+class FakeLanes:
+    """Python packages and forks that install what a test set as `row`; `asked` is what was wanted."""
+
+    def __init__(self) -> None:
+        self.row = engine("mlx-lm-0.32.2")
+        self.before = self.row
+        self.offers = Offers((), ())
+        self.asked: list[tuple[Any, ...]] = []
+
+    def available(self) -> Offers:
+        return self.offers
+
+    def lane(self, name: str, wish: Wish, told: Any) -> Engine:
+        self.asked.append((name, wish))
+        for done in range(0, 101, 5):
+            told("owner/fork@01234567", done, 100)
+        told("novel-01234567", 1, 0)
+        return self.row
+
+    def fork(self, text: str, architectures: Sequence[str], wish: Wish, told: Any) -> Engine:
+        self.asked.append((text, list(architectures), wish))
+        return self.row
+
+    def venv(self, kind: EngineKind, tag: str | None, backend: str | None, say: Any) -> Engine:
+        self.asked.append((kind, tag, backend))
+        say("Collecting mlx-lm\x1b[2J")
+        return self.row
+
+    def update_venv(self, kind: EngineKind, say: Any) -> VenvUpdate:
+        self.asked.append((kind,))
+        return VenvUpdate(self.row, self.before)
+
+
 class FakeEngines:
     """Builds in memory."""
 
     def __init__(self) -> None:
         self.trouble = ""
+        self.lanes = FakeLanes()
         self.rows: dict[str, Engine] = {}
         self.installed: list[tuple[str, str | None, str | None]] = []
+        self.kinds: list[EngineKind] = []
+        self.pruning = Pruning()
+        self.asked: list[tuple[Any, ...]] = []
+        self.answer: Any = None
+        """What fetching, updating or checking comes to."""
 
     def list(self) -> "list[Engine]":
         return list(self.rows.values())
 
-    def install(self, file: str, sha256: str | None, tag: str | None) -> Engine:
+    def install(self, file: str, sha256: str | None, tag: str | None, kind: EngineKind) -> Engine:
         self.installed.append((file, sha256, tag))
+        self.kinds.append(kind)
         self.rows["b2"] = engine("b2", active=not self.rows)
         return self.rows["b2"]
+
+    def fetch(self, kind: EngineKind, tag: str | None, asset: str | None, sha256: str | None, told: Any) -> Any:
+        self.asked.append((kind, tag, asset, sha256))
+        told("llama-b2.tar.gz", 5 << 20, 10 << 20)
+        told("llama-b2.tar.gz", 10 << 20, 10 << 20)
+        return self.answer
+
+    def update(self, kind: EngineKind, told: Any, say: Any, *, gate: bool) -> Any:
+        self.asked.append((kind, gate))
+        say("comparing")
+        return self.answer
+
+    def check(self) -> Any:
+        return self.answer
+
+    def build(self, order: Any, told: Any) -> Engine:
+        self.asked.append(tuple(order))
+        for done in range(0, 301, 10):
+            told(done, 300)
+        self.rows[f"{order.release}-{order.backend}"] = built = engine(f"{order.release}-{order.backend}")
+        return built
+
+    def release_in(self, name: str) -> str | None:
+        return "b11434" if "b11434" in name else None
+
+    def prune(self, fresh: Engine) -> Pruning:
+        return self.pruning
 
     def use(self, tag: str) -> Engine:
         if tag not in self.rows:
             raise EngineNotFound(tag, sorted(self.rows))
         return engine(tag)
+
+    def rollback(self, kind: EngineKind) -> Engine:
+        self.kinds.append(kind)
+        return self.use("b0")
+
+    def pin(self, tag: str, *, pinned: bool) -> Engine:
+        self.rows[tag] = replace(self.use(tag), pinned=pinned)
+        return self.rows[tag]
 
     def remove(self, tag: str) -> None:
         if self.rows.pop(tag, None) is None:
@@ -220,12 +304,15 @@ class FakeSettings:
     def schema(self) -> dict[str, Any]:
         return {"type": "object"}
 
-    def change(self, key: str, words: Sequence[str]) -> Changed:
+    def change(self, wishes: Sequence[tuple[str, Sequence[str]]]) -> Sequence[Changed]:
+        return [self._set(key, words) for key, words in wishes]
+
+    def unset(self, keys: Sequence[str]) -> Sequence[Changed]:
+        return [self._changed(key, self.said.pop(key, "0")) for key in keys]
+
+    def _set(self, key: str, words: Sequence[str]) -> Changed:
         before, self.said[key] = self.said.get(key, "0"), " ".join(words)
         return self._changed(key, before)
-
-    def unset(self, key: str) -> Changed:
-        return self._changed(key, self.said.pop(key, "0"))
 
     def _changed(self, key: str, before: str) -> Changed:
         now = self.said.get(key, "0")
@@ -266,6 +353,7 @@ class FakeRoot:
         self.env: dict[str, str] = {}
         self.places = FakePlaces(base / "config.toml", base, base / "run")
         self.places.run.mkdir(exist_ok=True)
+        self.warns_at_start = False
         self.program: Sequence[str] = ("false",)
         self.processes = SystemProcesses()
         self.models = FakeModels()
@@ -304,6 +392,9 @@ class FakeRoot:
         self.checked.append(config)
         if self.unstartable is not None:
             raise self.unstartable
+
+    def start_warnings(self, host: str | None, config: str | None) -> Sequence[str]:
+        return [f"{host} {config}"] if self.warns_at_start else []
 
     def close(self) -> None:
         self.closed += 1

@@ -15,6 +15,9 @@ from typing import Any, NamedTuple, Self
 WATCHDOG = 120.0
 """Seconds after which waiting is a failure; figures belong to the bench (D27)."""
 
+NOBODY = "http://127.0.0.1:9"
+"""A test asks no host of releases but its own."""
+
 ONE_THREAD = "threads = 1\nthreads_batch = 1\n"
 """With more threads than idle cores, the engine's spin barriers make decoding several times slower."""
 
@@ -42,7 +45,7 @@ class Daemon:
         self.port = 0
         cleaned = {k: v for k, v in os.environ.items() if not k.startswith(("BLAZAR_", "XDG_", "RUST_LOG", "LLAMA_"))}
         folders = {"XDG_CONFIG_HOME": str(home / "config"), "XDG_DATA_HOME": str(home / "data")}
-        self.env = {**cleaned, **folders, **(env or {})}
+        self.env = {**cleaned, **folders, "BLAZAR_GH_BASE": NOBODY, **(env or {})}
         self.config_file = home / "config" / "blazar" / "config.toml"
         self.config_file.parent.mkdir(parents=True, exist_ok=True)
         self.config_file.write_text(config)

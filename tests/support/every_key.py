@@ -6,6 +6,7 @@ engine kind, parts of the gateway that are another, and the sentences that refus
 
 import asyncio
 import json
+import re
 import shlex
 import tempfile
 import tomllib
@@ -24,14 +25,19 @@ from blazar.application.config.layers import Loaded, load_config
 from blazar.application.config.live import LiveConfig
 from blazar.application.config.log_filter import LogFilter, parse_filter
 from blazar.application.config.model import SECTIONS, Config, Override
+from blazar.application.engines.prune_engines import superfluous
+from blazar.application.ops.channel_rows import update_rows
 from blazar.application.supervise.endpoint import endpoint_for
-from blazar.composition.daemon import lane_limits, supervision_limits
+from blazar.composition.daemon import lane_limits, routing_rules, supervision_limits
+from blazar.composition.forks import fork_days, registry_url
 from blazar.composition.foundation import Foundation
 from blazar.composition.lifespan import running
 from blazar.composition.listener import bind
+from blazar.composition.releasing import downloads_of, sources_of
+from blazar.domain import teaching
 from blazar.domain.errors import BadConfig
 from blazar.domain.kinds import EngineKind, Weights
-from blazar.domain.routing import lane_for
+from blazar.domain.routing import Subject, lane_for
 from tests.fakes.engines import an_engine
 from tests.fakes.telemetry import a_served
 from tests.support.golden_argv import FIXTURES, Case
@@ -193,6 +199,7 @@ OTHER_SCENES: Mapping[str, Mapping[str, Any]] = {
     "draft": {"beside": _DRAFT},
     "draft and cards": {"beside": _DRAFT, "machine": _CARDS},
 }
+_PATHS = re.compile(r"/[\w./-]+")
 _MACHINE = {"ram_gib": 64, "cores": 8, "gpus": [_CARD], "cuda": "12.8"}
 
 
@@ -211,6 +218,8 @@ def told(kind: EngineKind, config: str, scene: str) -> Told:
     # Cards and a large model are llama.cpp's; a draft is anybody's.
     question |= other if kind is EngineKind.LLAMACPP else {}
     question["beside"] = {**SCENES[kind].get("beside", {}), **other.get("beside", {})}
+    # Whatever a row names is there: what is not there is refused, which is another test's matter.
+    question["files"] = [*question.get("files", ()), *_PATHS.findall(f"{config} {question['beside']}")]
     came = Case(Path(kind, "every key"), question).compiled()
     assert "refused" not in came, came["refused"]
     words = tuple(shlex.join(one["words"]) for one in came["decisions"] if one["words"])
@@ -271,12 +280,35 @@ def _logged(built: Built) -> LogFilter:
 def _routed(built: Built) -> str:
     pin = built.config.settings_for(MODEL)["engine"]
     engines = [an_engine("b1", active=True), an_engine("b2", active=False)]
-    return lane_for(Weights.GGUF, engines, {EngineKind.LLAMACPP}, pin).engine.tag
+    return lane_for(Subject(Weights.GGUF, pin=pin), engines, {EngineKind.LLAMACPP}).engine.tag
 
 
 def _endpoint(built: Built) -> list[Any]:
     at = endpoint_for(built.config.settings_for(MODEL), MODEL, LLAMACPP, "/run/blazar")
     return [at.socket, at.auth]
+
+
+def _pruned(built: Built) -> list[str]:
+    """Of three builds, those that the next install takes away."""
+    builds = [an_engine(f"b{number}", installed_at=float(number), active=number == 3) for number in (1, 2, 3)]
+    return superfluous(builds, EngineKind.LLAMACPP, built.config.keep_tags)
+
+
+def _releases(built: Built) -> dict[str, Any]:
+    """Channel, flavor, by how many connections a large file comes, whether a gigabyte at once is too fast, and whether it looks."""
+
+    def too_fast(_: float) -> None:
+        raise TimeoutError
+
+    sources, downloads = sources_of(built.config, {}), downloads_of(built.config)
+    limited = False
+    try:
+        downloads.paid(10**9, too_fast)
+    except TimeoutError:
+        limited = True
+    looks = [row.detail for row in update_rows(built.config.engine_check_secs, ())]
+    found = {"channel": sources.channel, "asset": sources.asset, "connections": downloads.spans_of(1 << 30)}
+    return {**found, "limited": limited, "looks": looks != [teaching.doctor_updates_off()]}
 
 
 PARTS: Mapping[str, Callable[[Built], Any]] = {
@@ -293,6 +325,13 @@ PARTS: Mapping[str, Callable[[Built], Any]] = {
     },
     "preload": lambda built: built.config.wanted_at_start,
     "engine": _routed,
+    "pruned": _pruned,
+    "releases": _releases,
+    "routing": lambda built: routing_rules(built.foundation.live)._asdict(),
+    "forks": lambda built: {
+        "days": fork_days(built.foundation.live),
+        "registry": registry_url(built.config.capability_registry_url),
+    },
     "endpoint": _endpoint,  # socket, and whether the child asks for a secret
     "probe": lambda built: dict(built.foundation.live.engine_env),
 }
@@ -312,7 +351,7 @@ def parts(config: str) -> dict[str, Any]:
             log.close()
     flat: dict[str, Any] = {}
     for name, part in found.items():
-        numbers = part if name in ("lane", "supervisor") else None
+        numbers = part if name in ("forks", "lane", "releases", "routing", "supervisor") else None
         flat |= {f"{name}.{key}": one for key, one in numbers.items()} if numbers else {name: part}
     plain: dict[str, Any] = json.loads(json.dumps(flat))
     return plain

@@ -133,8 +133,10 @@ def _model(said: Mapping[str, Any]) -> Model:
 
 
 def _files(model: Model, text: Mapping[str, Any]) -> MemoryWeightFiles:
-    """The model's own, and whatever the case says is there."""
-    there = [*model.files, *text.get("files", ())]
+    """The model's own, what belongs to it, and whatever the case says is there."""
+    beside = Beside(**text.get("beside", {}))
+    parts = (beside.draft, beside.projector, *beside.components.values())
+    there = [*model.files, *filter(None, parts), *text.get("files", ())]
     files = MemoryWeightFiles({path: some_facts(path) for path in there})
     shape = _shape(text["model"])
     if shape is None:

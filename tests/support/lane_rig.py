@@ -15,6 +15,7 @@ from blazar.application.supervise.leasing import Ask, Lease, Leasing
 from blazar.application.supervise.views import InstanceView, Supervising
 from blazar.domain.errors import BlazarError, Fault, ModelNotFound
 from blazar.domain.kinds import Task, Weights
+from blazar.domain.manners import LLAMACPP
 from blazar.domain.records import Model
 from tests.fakes.clock import FakeClock
 from tests.fakes.upstream import FakeExchange, FakeUpstream
@@ -40,6 +41,8 @@ class FakeLease(Lease):
         self.model = a_model(name)
         self.upstream = upstream
         self.ctx = 2048
+        self.called, self.manners = name, LLAMACPP
+        self.blind = ""
         self.load_seconds, self.queue_seconds = load_seconds, queue_seconds
         self.released: list[tuple[float | None, bool]] = []
         self.said_last = ""
@@ -63,6 +66,8 @@ class FakeLeasing(Leasing):
         self.waiting: list[asyncio.Future[Lease]] = []
         self.cancelled = 0
         self.said_last = ""
+        self.blind = ""
+        self.called, self.manners = "tiny", LLAMACPP
 
     def try_lease(self, model: str, task: Task = Task.CHAT) -> Lease | None:
         return None if self.busy or model not in ("tiny", "tiny:latest") else self._make()
@@ -91,7 +96,8 @@ class FakeLeasing(Leasing):
 
     def _make(self, queue_seconds: float = 0.0) -> FakeLease:
         lease = FakeLease(self.upstream, "tiny", queue_seconds)
-        lease.said_last = self.said_last
+        lease.said_last, lease.blind = self.said_last, self.blind
+        lease.called, lease.manners = self.called, self.manners
         self.leases.append(lease)
         return lease
 

@@ -1,7 +1,7 @@
 """A supervisor over fakes, driven by a clock that only the test moves."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from blazar.application.supervise.sizing import Sizing
 from blazar.application.supervise.supervisor import Supervisor
 from blazar.application.supervise.surroundings import Limits
 from blazar.domain.argv import Flag, always, switch
-from blazar.domain.fit.shape import ModelShape
+from blazar.domain.fit.shape import ModelShape, Projector
 from blazar.domain.kinds import EngineKind
 from blazar.domain.manifest import Manifest
 from blazar.domain.records import Model
@@ -25,16 +25,26 @@ from tests.fakes.engines import MemoryEngineCatalog, an_engine
 from tests.fakes.hardware import FakeCensus
 from tests.fakes.telemetry import MemoryEvents, MemoryMeter
 from tests.fakes.weights import MemoryWeightFiles, some_facts, some_shape
+from tests.fakes.workers import FakeWorkers
 
 
 class PlainDriver(Driver):
     """llama.cpp's kind with the few flags that planning is about."""
 
     kind = EngineKind.LLAMACPP
+    host_flag = "--host"
+    port_flag = "--port"
     key_file_flag = "--api-key-file"
     reserved = frozenset({"--host", "-m"})
+    because: Mapping[str, str] = {"--host": "door", "-m": "model"}
+    repeats = LLAMACPP.repeats
+    joins = False
+    server = "llama-server"
     load_cap_secs = 180.0
     extra_keys = ("extra_args",)
+    workers_flag = LLAMACPP.workers_flag
+    paths = LLAMACPP.paths
+    manners = LLAMACPP.manners
     resolve = staticmethod(LLAMACPP.resolve)
     drafts = staticmethod(LLAMACPP.drafts)
     flags = (
@@ -46,6 +56,8 @@ class PlainDriver(Driver):
         Flag("--embeddings", "embeddings", switch),
         Flag("--pooling", "pooling"),
         Flag("--fancy", "swa_full", switch),
+        Flag("--rpc", "rpc_servers"),
+        Flag("--mmproj", "projector"),
     )
 
 
@@ -120,6 +132,7 @@ class World:
         self.files = MemoryWeightFiles({row.files[0]: some_facts(*row.files) for row in rows})
         self.census = FakeCensus()
         self.meter, self.events = MemoryMeter(), MemoryEvents()
+        self.workers = FakeWorkers()
         self.files.shapes = {row.files[0]: replace(some_shape(), trained_ctx=row.ctx_train) for row in rows}
         self.config = self._config(settings)
         self.planner = a_planner(self.census, {}, self.files, settings_for=self._settings_for)
@@ -134,6 +147,7 @@ class World:
             events=self.events,
             limits=limits or Limits(),
             blocking=at_once,
+            workers=self.workers,
         )
 
     def _settings_for(self, model: str) -> dict[str, Any]:
@@ -145,10 +159,14 @@ class World:
         return a_config(settings)
 
     async def configure(self, limits: Limits | None = None, **settings: dict[str, Any]) -> None:
-        """Another configuration from now on, as a reload applies one."""
+        """Another configuration from now on, as a reload applies one, and all that follows at once."""
+        await self.reconfigure(limits, **settings)
+        await self.clock.settle()
+
+    async def reconfigure(self, limits: Limits | None = None, **settings: dict[str, Any]) -> None:
+        """Another configuration from now on."""
         self.config = self._config(settings)
         await self.supervisor.reconfigure(limits or self.supervisor.limits)
-        await self.clock.settle()
 
     def ask(self, model: str = "a", **more: Any) -> "asyncio.Task[Any]":
         """A request for a lease, under way."""
@@ -171,6 +189,14 @@ class World:
         """The state that `ps` shows."""
         view = self.view(key)
         return view and view.state
+
+    def give_projector(self, *names: str) -> None:
+        """Beside these models lies a projector each."""
+        for name in names:
+            file = next(row.files[0] for row in self.catalog.list_models() if row.name == name)
+            self.files.beside[file] = f"/models/{name}-mmproj.gguf"
+            self.files.content |= {self.files.beside[file]: name}
+            self.files.projectors |= dict.fromkeys((file, self.files.beside[file]), Projector("clip", 7, 0))
 
     def told(self, kind: str) -> list[dict[str, Any]]:
         """Facts of every event of that kind."""

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from blazar.adapters.engines.builds import ArchiveBuilds
 from blazar.adapters.engines.children import SubprocessChildren
 from blazar.adapters.engines.devices import EngineDevices
 from blazar.adapters.engines.finder import SystemEngineFinder
@@ -38,6 +37,7 @@ from tests.fakes.catalog import a_model
 from tests.fakes.engines import an_engine
 from tests.support import argv_space
 from tests.support.argv_space import Setup
+from tests.support.builds import unpacked
 from tests.support.engine import LoopClock, RealEntropy
 from tests.support.manifests import golden
 from tests.support.pairwise import Row
@@ -48,7 +48,7 @@ NAME = "smollm2"
 WIDTH = 576
 ENDED = (0, -signal.SIGTERM)
 """The archive's build leaves by itself, or by the signal where it comes before its handler."""
-ROWS = {"archive": 65, "embedded": 65}
+ROWS = {"archive": 79, "embedded": 78}
 """How many there are, so that nothing has to be computed to collect them."""
 STARTS = [(lane, number) for lane, count in ROWS.items() for number in range(count)]
 MANIFESTS = {"archive": "llama-server-b11434", "embedded": "embedded"}
@@ -138,9 +138,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lane]:
     """The release beside the checkout, unpacked once, with one worker."""
     packed = shared(f"engines/{ARCHIVE}")
     digests = dict(reversed(line.split()) for line in shared("engines/SHA256SUMS").read_text().splitlines())
-    _, path = ArchiveBuilds(tmp_path_factory.mktemp("engine"), SystemProcesses()).unpack(
-        str(packed), None, digests[packed.name]
-    )
+    _, path = unpacked(tmp_path_factory.mktemp("engine"), packed, digests[packed.name])
     with worker(Path(path).with_name("ggml-rpc-server")) as address:
         yield Lane(an_engine(server_path=path, active=True), address)
 

@@ -15,11 +15,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from blazar.adapters.engines.builds import ArchiveBuilds
 from blazar.adapters.engines.llamacpp.spec import LLAMACPP
 from blazar.adapters.engines.probe import HelpProbe
 from blazar.adapters.files.gguf import read_header
-from blazar.adapters.hardware.processes import SystemProcesses
 from blazar.application.supervise.fit_settings import fit_settings
 from blazar.application.supervise.verdict_flags import flags_for
 from blazar.domain.argv import compile_argv
@@ -30,6 +28,7 @@ from blazar.domain.fit.planner import plan
 from blazar.domain.fit.shape import ModelShape
 from blazar.domain.fit.verdict import Outcome, Verdict
 from tests.fakes.engines import an_engine
+from tests.support.builds import unpacked
 from tests.support.daemon import WATCHDOG, wait_until
 from tests.support.shared import shared
 from tests.support.supervision import a_config
@@ -143,8 +142,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     archive = shared(f"engines/{ARCHIVE}")
     listed = (line.split() for line in shared("engines/SHA256SUMS").read_text().splitlines())
     digests = {name: digest for digest, name in listed}
-    builds = ArchiveBuilds(tmp_path_factory.mktemp("engine"), SystemProcesses())
-    _, path = builds.unpack(str(archive), None, digests[archive.name])
+    _, path = unpacked(tmp_path_factory.mktemp("engine"), archive, digests[archive.name])
     flags = frozenset(HelpProbe(LLAMACPP.scrubbed).manifest(an_engine(server_path=path)))
     with ExitStack() as stack:
         workers = tuple(stack.enter_context(worker(Path(path).with_name("ggml-rpc-server"))) for _ in range(WORKERS))

@@ -11,11 +11,9 @@ from typing import NamedTuple
 
 import pytest
 
-from blazar.adapters.engines.builds import ArchiveBuilds
 from blazar.adapters.engines.llamacpp.spec import LLAMACPP
 from blazar.adapters.engines.probe import HelpProbe
 from blazar.adapters.files.gguf import read_header
-from blazar.adapters.hardware.processes import SystemProcesses
 from blazar.domain.argv import compile_argv
 from blazar.domain.fit.compute import compute_bytes, served_outputs
 from blazar.domain.fit.demand import memory
@@ -23,6 +21,7 @@ from blazar.domain.fit.gguf import shape_from_gguf
 from blazar.domain.fit.settings import Settings
 from blazar.domain.fit.shape import ModelShape
 from tests.fakes.engines import an_engine
+from tests.support.builds import unpacked
 from tests.support.daemon import WATCHDOG, wait_until
 from tests.support.shared import shared
 from tests.support.tiny_ggufs import SKETCHES, write
@@ -70,8 +69,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Server:
     archive = shared(f"engines/{ARCHIVE}")
     listed = (line.split() for line in shared("engines/SHA256SUMS").read_text().splitlines())
     digests = {name: digest for digest, name in listed}
-    builds = ArchiveBuilds(tmp_path_factory.mktemp("engine"), SystemProcesses())
-    _, path = builds.unpack(str(archive), None, digests[archive.name])
+    _, path = unpacked(tmp_path_factory.mktemp("engine"), archive, digests[archive.name])
     return Server(path, frozenset(HelpProbe(LLAMACPP.scrubbed).manifest(an_engine(server_path=path))))
 
 

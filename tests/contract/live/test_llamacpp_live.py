@@ -14,17 +14,16 @@ from typing import Any
 
 import pytest
 
-from blazar.adapters.engines.builds import ArchiveBuilds
 from blazar.adapters.engines.llamacpp.memory_lines import MemoryLines
 from blazar.adapters.engines.llamacpp.spec import LLAMACPP
 from blazar.adapters.engines.llamacpp.speculation import AUTO, GUESSED
 from blazar.adapters.files.gguf import read_header
-from blazar.adapters.hardware.processes import SystemProcesses
 from blazar.domain.argv import compile_argv
 from blazar.domain.fit.compute import compute_bytes, served_outputs
 from blazar.domain.fit.gguf import shape_from_gguf
 from blazar.domain.fit.settings import Settings
 from tests.contract.live.conftest import smollm2
+from tests.support.builds import unpacked
 from tests.support.daemon import WATCHDOG, wait_until
 from tests.support.shared import shared
 from tests.support.tiny_ggufs import write
@@ -75,8 +74,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> str:
     archive = shared(f"engines/{ARCHIVE}")
     listed = (line.split() for line in shared("engines/SHA256SUMS").read_text().splitlines())
     digests = {name: digest for digest, name in listed}
-    builds = ArchiveBuilds(tmp_path_factory.mktemp("engine"), SystemProcesses())
-    return builds.unpack(str(archive), None, digests[archive.name])[1]
+    return unpacked(tmp_path_factory.mktemp("engine"), archive, digests[archive.name])[1]
 
 
 @pytest.fixture(scope="module")

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from blazar.adapters.engines.builds import ArchiveBuilds
 from blazar.adapters.engines.manifests import ManifestStore
 from blazar.adapters.engines.probe import HelpProbe
-from blazar.adapters.hardware.processes import SystemProcesses
 from tests.fakes.engines import an_engine
+from tests.support.builds import unpacked
 from tests.support.manifests import golden
 from tests.support.shared import shared
 
@@ -26,7 +25,7 @@ def test_the_archive_says_what_was_recorded(tmp_path: Path, stem: str) -> None:
     archive = shared(f"engines/{name}")
     listed = (line.split() for line in shared("engines/SHA256SUMS").read_text().splitlines())
     digests = {file: digest for digest, file in listed}
-    _, path = ArchiveBuilds(tmp_path, SystemProcesses(), server).unpack(str(archive), "b1", digests[name])
+    _, path = unpacked(tmp_path, archive, digests[name], "b1", server)
     store = ManifestStore(tmp_path / ".manifests")
     heard = HelpProbe((), {}, store).manifest(an_engine(server_path=path))
     assert heard == golden(stem)

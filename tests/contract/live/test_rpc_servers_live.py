@@ -6,12 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from blazar.adapters.engines.builds import ArchiveBuilds
 from blazar.adapters.engines.devices import EngineDevices
 from blazar.adapters.engines.llamacpp.spec import LLAMACPP
 from blazar.adapters.engines.probe import HelpProbe
 from blazar.adapters.files.modeldir import DiskWeightFiles
-from blazar.adapters.hardware.processes import SystemProcesses
 from blazar.application.supervise.extra_words import WORDS
 from blazar.application.supervise.launch_plan import LaunchPlanner
 from blazar.application.supervise.sizing import Sizing
@@ -21,6 +19,7 @@ from tests.contract.live.test_fit_devices_live import ARCHIVE, LAYERS, log_of, w
 from tests.fakes.catalog import a_model
 from tests.fakes.engines import MemoryEngineCatalog, an_engine
 from tests.fakes.hardware import FakeCensus
+from tests.support.builds import unpacked
 from tests.support.shared import shared
 from tests.support.supervision import a_config
 from tests.support.tiny_ggufs import write
@@ -35,7 +34,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Engine:
     archive = shared(f"engines/{ARCHIVE}")
     digests = dict(reversed(line.split()) for line in shared("engines/SHA256SUMS").read_text().splitlines())
     folder = tmp_path_factory.mktemp("engine")
-    _, path = ArchiveBuilds(folder, SystemProcesses()).unpack(str(archive), None, digests[archive.name])
+    _, path = unpacked(folder, archive, digests[archive.name])
     return an_engine(server_path=path)
 
 

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from blazar.adapters.engines.builds import ArchiveBuilds
-from blazar.adapters.hardware.processes import SystemProcesses
+from tests.support.builds import unpacked
 from tests.support.daemon import ONE_THREAD, Daemon, alive, wait_until
 from tests.support.scripted_gguf import HELLO, scripted_model
 from tests.support.shared import shared
@@ -19,7 +18,7 @@ def archive_server(folder: Path) -> str:
     archive = shared("engines/llama-b11434-bin-linux-x64.tar.gz")
     listed = (line.split() for line in shared("engines/SHA256SUMS").read_text().splitlines())
     digests = {name: digest for digest, name in listed}
-    _, server = ArchiveBuilds(folder, SystemProcesses()).unpack(str(archive), None, digests[archive.name])
+    _, server = unpacked(folder, archive, digests[archive.name])
     return server
 
 

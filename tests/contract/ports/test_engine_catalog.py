@@ -1,6 +1,7 @@
 """What every engine catalog must do: the one in memory and the one on SQLite."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -66,7 +67,7 @@ def test_a_build_that_is_added_as_active_takes_over(catalog: EngineCatalog) -> N
     assert _active(catalog) == ["b2"]
 
 
-def test_an_official_build_takes_over_from_an_embedded_wheel(catalog: EngineCatalog) -> None:
+def test_odd_an_embedded_wheel_never_outranks_an_official_build(catalog: EngineCatalog) -> None:
     """The wheel serves while it is alone and never outranks a build (D20)."""
     catalog.add_engine(an_engine("embedded-1", provenance=Provenance.EMBEDDED))
     assert _active(catalog) == ["embedded-1"]
@@ -144,3 +145,48 @@ def test_the_list_has_the_active_build_first_then_the_newest(catalog: EngineCata
     catalog.add_engine(an_engine("mid", installed_at=2.0))
     catalog.add_engine(an_engine("m1", kind=EngineKind.MISTRALRS))
     assert [engine.tag for engine in catalog.list_engines()] == ["old", "new", "mid", "m1"]
+
+
+def test_choosing_remembers_when(catalog: EngineCatalog) -> None:
+    """By whom it says so; a build that becomes active by itself was chosen by nobody, and keeps when it was."""
+    catalog.add_engine(an_engine("b1"))
+    catalog.set_active(LLAMA, "b1", 7.5)
+    catalog.set_active(LLAMA, "b1")
+    found = catalog.find_engine("b1")
+    assert found is not None
+    assert found.used_at == 7.5
+
+
+def test_a_row_is_amended(catalog: EngineCatalog) -> None:
+    """What changes is what is said, but never the tag, the kind, or who is active; the row comes back as it is now."""
+    catalog.add_engine(an_engine("b1"))
+    catalog.add_engine(an_engine("b2"))
+    done = catalog.amend_engine(
+        "b2",
+        lambda row: replace(row, tag="x", kind=EngineKind.MLX, active=True, pinned=True, architectures=("llama",)),
+    )
+    assert (done.tag, done.kind, done.active, done.pinned, done.architectures) == ("b2", LLAMA, False, True, ("llama",))
+    assert catalog.find_engine("b2") == done
+    assert _active(catalog) == ["b1"]
+    assert catalog.amend_engine("b1", lambda row: row).active
+    with pytest.raises(EngineNotFound, match="b1, b2"):
+        catalog.amend_engine("b9", lambda row: row)
+
+
+def test_where_nothing_strayed_nothing_is_healed(catalog: EngineCatalog) -> None:
+    """A path that somebody else's program has is his."""
+    catalog.add_engine(an_engine("local", provenance=Provenance.LOCAL, server_path="/opt/engines/local/llama-server"))
+    assert catalog.heal_paths() == []
+
+
+def test_what_gives_way_to_a_choice_is_remembered_right_behind_it(catalog: EngineCatalog) -> None:
+    """It served until then, whether somebody had chosen it or not: it is the one to go back to, and to keep."""
+    for tag in ("b1", "b2"):
+        catalog.add_engine(an_engine(tag))
+    catalog.add_engine(an_engine("m1", kind=EngineKind.MISTRALRS))
+    catalog.set_active(LLAMA, "b2", 7.5)
+    used = {row.tag: row.used_at for row in catalog.list_engines()}
+    assert (used["b2"], used["m1"]) == (7.5, 0.0)
+    assert 7.4 < used["b1"] < 7.5
+    catalog.set_active(LLAMA, "b1")
+    assert {row.tag: row.used_at for row in catalog.list_engines()} == used

@@ -152,6 +152,31 @@ def test_linking_what_is_gone_is_refused(world: World) -> None:
         world.weights.link("m", (world.single + ".gone",))
 
 
+def test_a_model_of_several_files_gets_a_folder_of_its_own(world: World) -> None:
+    """Under the names it asks for, which stay when the folder goes with its last link."""
+    names = ("model.safetensors", "1_Pooling/config.json")
+    links, owned = world.weights.link("org/m", (world.single, world.other), names)
+    folder = f"{world.folder}/org%2Fm"
+    assert (links, owned) == (tuple(f"{folder}/{name}" for name in names), True)
+    assert world.weights.missing((*links, world.single, world.other)) is None
+    assert world.weights.link("org/m", (world.single, world.other), names) == (links, owned)
+    world.weights.unlink(links)
+    assert world.weights.missing(links) is None
+    world.weights.unlink(links, f"{world.folder}/other")
+    assert world.weights.missing(links) is None
+    world.weights.unlink(links, folder)
+    assert world.weights.missing(links) == links[0]
+    assert world.weights.missing((world.single, world.other)) is None
+
+
+def test_without_hardlinks_a_folder_is_referred_to(world: World) -> None:
+    """As a file is (D36)."""
+    world.forbid_links()
+    files = (world.single, world.other)
+    assert world.weights.link("m", files, ("a", "b")) == (files, False)
+    assert world.weights.missing((f"{world.folder}/m/a",)) is not None
+
+
 def test_files_are_the_same_by_link_or_by_content(world: World) -> None:
     """Order and number count; another file is another file."""
     links, _ = world.weights.link("m", (world.single,))
@@ -170,5 +195,7 @@ def test_what_lies_beside_a_model_can_be_weighed(world: World) -> None:
     for weigh in (world.weights.projector_in, world.weights.adapter_bytes):
         with pytest.raises(BadModelFile):
             weigh(world.broken)
+        with pytest.raises(BadModelFile):
+            world.weights.vet_adapter(world.broken, "llama")
         with pytest.raises(NotFound):
             weigh("/in/gone.gguf")

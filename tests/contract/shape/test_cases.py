@@ -48,7 +48,7 @@ def test_no_case_of_a_built_feature_is_forgotten() -> None:
     """Every id of the lists whose features are built stands on the page."""
     folder = shared("cases")
     known = {case for case, _, _ in ROWS}
-    for name in ("lifecycle", "cancellation", "streaming", "security", "ollama", "fit", "config-cli"):
+    for name in ("lifecycle", "cancellation", "streaming", "security", "ollama", "fit", "config-cli", "downloads"):
         listed = set(re.findall(r"^- ([A-Z]\d+) ", (folder / f"{name}.md").read_text(), re.MULTILINE))
         assert listed, name
         assert listed <= known, (name, sorted(listed - known))

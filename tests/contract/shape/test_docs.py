@@ -49,7 +49,7 @@ def test_the_examples_of_config_help_work():
     """Every command line parses, the file loads, and both are shown: by `--help` and on the page."""
     texts = CONFIG_EXAMPLES + CONFIG_GET_EXAMPLES + CONFIG_SET_EXAMPLES
     commands = re.findall(r"^ +blazar (config .*?)(?:  |$)", texts, re.MULTILINE)
-    assert len(commands) == 23
+    assert len(commands) == 24
     for command in commands:
         assert parse(command.partition(" >")[0].split()).action.startswith("config-")
     file = CONFIG_EXAMPLES.partition("config.toml:\n")[2]

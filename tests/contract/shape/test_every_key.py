@@ -192,9 +192,9 @@ READERS = {
     "BLAZAR_DEBUG": ("__main__.py",),
     "BLAZAR_REGISTRY_BASE": ("composition/preview.py",),
     "BLAZAR_REGISTRY_TOKEN": ("composition/preview.py",),
-    "BLAZAR_GH_BASE": (),
-    "BLAZAR_REPO": (),
-    "BLAZAR_INSTALL_BASE_URL": (),
+    "BLAZAR_GH_BASE": ("adapters/net/github.py",),
+    "BLAZAR_REPO": ("adapters/net/github.py",),
+    "BLAZAR_INSTALL_BASE_URL": ("adapters/net/github.py",),
     # The finder reads it; the others name it where what it says cannot be used.
     "BLAZAR_ENGINE_PATH": (
         "adapters/engines/finder.py",
@@ -202,7 +202,7 @@ READERS = {
         "application/ops/diagnose.py",
     ),
     "BLAZAR_SYSTEMCTL": (),
-    "BLAZAR_ENGINE_GATE": (),
+    "BLAZAR_ENGINE_GATE": ("composition/making.py", "domain/gate.py"),
 }
 
 
@@ -255,7 +255,7 @@ def test_a_key_may_be_written_in_its_group(group: str, key: str) -> None:
 
 @grouped
 def test_a_key_that_is_set_both_ways_is_refused(group: str, key: str) -> None:
-    """At the line in the group. ODD: a key that is called like its group cannot be written twice: TOML itself refuses it."""
+    """At the line in the group. A key that is called like its group cannot be written twice: TOML itself refuses it."""
     row = BY_NAME[key]
     flat = row.lines(row.text["valid"])
     text = "\n".join([*flat, f"[{group}]", flat[-1]]) + "\n"

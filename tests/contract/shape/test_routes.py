@@ -21,6 +21,7 @@ SURFACE = {
     "POST /v1/chat/completions",
     "POST /v1/completions",
     "POST /v1/embeddings",
+    "POST /v1/images/generations",
     "POST /v1/messages",
     "POST /v1/messages/count_tokens",
     "POST /api/chat",

@@ -48,9 +48,13 @@ TABLES: dict[str, tuple[dict[str, str], Callable[[str], str]]] = {
     "fit_note": (teaching._FIT_NOTES, teaching.fit_note),
     "argv_reason": (teaching._ARGV, teaching.argv_reason),
     "spec_reason": (teaching._SPEC, teaching.spec_reason),
+    "explain_endpoint": (teaching._ENDPOINT, teaching.explain_endpoint),
+    "install_option_unknown": (teaching._BESIDE_INSTALL, teaching.install_option_unknown),
+    "extra_arg_reserved": (teaching._RESERVED, lambda what: teaching.extra_arg_reserved("NAME", what)),
     "body_flaw": (teaching._BODY, lambda what: teaching.body_flaw(what, " (byte 7)")),
     "schema_flaw": (teaching._SCHEMA, teaching.schema_flaw),
     "bad_pattern": (teaching._PATTERN, lambda what: teaching.bad_pattern("NAME", "NAME", what)),
+    "migrate_odd": (teaching._ODD_KEYS, lambda what: teaching.migrate_odd("NAME", 7, what, 2)),
     "embedding_flaw": (teaching._EMBEDDING, lambda what: teaching.embedding_flaw(what, 7, 8)),
 }
 

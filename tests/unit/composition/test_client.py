@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from blazar.adapters.cli.client import DaemonRefused
 from blazar.adapters.cli.parser import parse
 from blazar.composition.client import ClientRoot
-from blazar.domain.errors import Unreachable
+from blazar.domain import teaching
+from blazar.domain.errors import BadConfig, Unreachable
 from tests.support.command_line import StubDaemon
 
 
@@ -67,7 +69,59 @@ def test_the_live_daemon_tells_what_an_engine_serves(tmp_path: Path, stub: StubD
     assert stub.asked[-1].headers["authorization"] == "Bearer plm_x"
 
 
+def test_what_a_daemon_would_only_log_is_known_to_who_starts_it(tmp_path: Path) -> None:
+    """Its options count; a file that has become unusable meanwhile is another matter."""
+    root = root_of(tmp_path)
+    assert root.start_warnings(None, None) == []
+    assert root.start_warnings("0.0.0.0", None) == [teaching.open_to_others("0.0.0.0")]
+    named = tmp_path / "x.toml"
+    named.write_text("deterministic = true\nslots = 2\n")
+    assert root.start_warnings(None, str(named)) == [teaching.slots_without_effect(2)]
+    named.write_text("prot = 1\n")
+    assert root.start_warnings("0.0.0.0", str(named)) == []
+
+
 def test_nobody_is_unreachable(tmp_path: Path) -> None:
     """Through the whole root."""
     with pytest.raises(Unreachable):
         root_of(tmp_path, "--host", "127.0.0.1:9").client().call("GET", "/api/ps")
+
+
+@pytest.mark.parametrize(
+    "text", ["[[keys]]\nname = 'n'\nkey = 'plm_x'\n[broken\n", "[[keys]]\nname = 'n'\nkey = 'plm_x'\nprot = 1\n"]
+)
+def test_a_refused_key_of_a_file_that_cannot_be_used_is_told_as_that(
+    tmp_path: Path, stub: StubDaemon, text: str
+) -> None:
+    """The daemon goes on with what it read before: what is wrong is the file, and its line is told as `config validate` does."""
+    stub.answers["GET", "/api/ps"] = (401, {"error": {"message": "missing or invalid API key"}})
+    root = root_of(tmp_path, "--host", stub.url)
+    root.places.config_file.parent.mkdir(parents=True)
+    root.places.config_file.write_text(text)
+    with pytest.raises(BadConfig) as wrong:
+        root.settings.plain()
+    with pytest.raises(DaemonRefused) as refused:
+        root.client().call("GET", "/api/ps")
+    assert str(refused.value) == f"{wrong.value}{teaching.cli_key()}"
+    assert "line 4" in str(refused.value)
+
+
+def test_a_named_file_that_is_not_there_is_why_a_key_is_missing(tmp_path: Path, stub: StubDaemon) -> None:
+    """`--config` with a slip of the pen."""
+    stub.answers["GET", "/api/ps"] = (401, {"error": {"message": "missing or invalid API key"}})
+    file = str(tmp_path / "x.toml")
+    with pytest.raises(DaemonRefused, match="there is no configuration file at"):
+        root_of(tmp_path, "--config", file, "--host", stub.url).client().call("GET", "/api/ps")
+
+
+def test_the_file_is_not_blamed_for_a_key_that_came_from_elsewhere(tmp_path: Path, stub: StubDaemon) -> None:
+    """A key of the environment, and a file that is in order."""
+    stub.answers["GET", "/api/ps"] = (401, {"error": {"message": "missing or invalid API key"}})
+    root = root_of(tmp_path, "--host", stub.url)
+    root.places.config_file.parent.mkdir(parents=True)
+    root.places.config_file.write_text("port = 1\n")
+    with pytest.raises(DaemonRefused, match="missing or invalid API key"):
+        root.client().call("GET", "/api/ps")
+    root.places.config_file.write_text("[broken\n")
+    with pytest.raises(DaemonRefused, match="missing or invalid API key"):
+        root_of(tmp_path, "--host", stub.url, BLAZAR_API_KEY="plm_y").client().call("GET", "/api/ps")

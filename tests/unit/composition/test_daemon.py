@@ -20,8 +20,12 @@ from blazar.composition.daemon import (
     lane_limits,
     places_in,
     reload_guarded,
+    routing_rules,
+    standing_troubles,
     supervision_limits,
 )
+from blazar.domain.routing import Rules
+from tests.fakes.clock import FakeClock
 
 
 def test_the_supervisors_numbers_come_from_the_configuration() -> None:
@@ -30,6 +34,15 @@ def test_the_supervisors_numbers_come_from_the_configuration() -> None:
     limits = supervision_limits(load_config(text, "config.toml", {}, {}).config)
     assert (limits.max_loaded_models, limits.idle_timeout_secs, limits.spawn_mem_guard) == (3, 7, False)
     assert limits.pinned == {"kept"}
+
+
+def test_routing_asks_the_configuration_as_it_is_now() -> None:
+    """A reload of the table holds for whoever asks after it."""
+    live = LiveConfig(load_config("", "config.toml", {}, {}))
+    assert routing_rules(live) == Rules("auto", "quality")
+    text = "[engine_routing]\nmode = 'manual'\npolicy = 'latency'\n"
+    live.replace(load_config(text, "config.toml", {}, {}))
+    assert routing_rules(live) == Rules("manual", "latency")
 
 
 @dataclass
@@ -79,7 +92,17 @@ def test_the_doctor_reports_on_the_configuration_as_it_is_now(tmp_path: Path) ->
     live.pending, live.refused = ("port",), Refused(0.0, ("wrong",))
     found: Any = asyncio.run(diagnose_now(report, foundation))
     assert (found.problems, found.restart_needed) == (("wrong",), ("port",))
-    assert found.refused_since.startswith("1970-01-01T")
+    assert found.refused_since == "1970-01-01T00:00:00Z"
+
+
+def test_who_begins_to_listen_is_told_what_stands() -> None:
+    """A file that was refused an hour ago is refused still, and so is a restart still needed; a file in order is no news."""
+    live, clock = LiveConfig(load_config("", "c", {}, {})), FakeClock()
+    assert standing_troubles(live, clock) == []
+    live.pending, live.refused = ("port",), Refused(5.0, ("wrong",))
+    refused, pending = standing_troubles(live, clock)
+    assert refused == (0, 5.0, "config_refused", {"problems": ("wrong",)})
+    assert (pending.kind, pending.facts["keys"]) == ("restart_needed", ("port",))
 
 
 def test_a_door_leads_to_a_port_or_to_a_file(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from blazar.composition.listener import bind, reaches_others, url_of
+from blazar.composition.listener import bind, reaches_others, url_of, would_reach_others
 from blazar.domain.errors import BindConflict, Malformed, Refusal
 
 
@@ -60,3 +60,15 @@ def test_a_port_that_needs_privileges_says_so(monkeypatch: pytest.MonkeyPatch) -
         bind("127.0.0.1", 80)
     assert not isinstance(refused.value, BindConflict)
     assert "above 1023" in str(refused.value)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.0.1", "::1", "localhost", "box.lan", "::1%lo"])
+def test_an_address_that_stays_here_is_known_before_it_is_bound(host: str) -> None:
+    """A name is not looked up: that may take long."""
+    assert not would_reach_others(host)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "*", "192.168.1.2"])
+def test_an_address_that_reaches_others_is_known_before_it_is_bound(host: str) -> None:
+    """As `reaches_others` says of the bound one."""
+    assert would_reach_others(host)

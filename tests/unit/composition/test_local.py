@@ -1,16 +1,18 @@
 """The data folder without a daemon, through the real parts."""
 
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from blazar.adapters.files.folders import Folders
 from blazar.composition.local import Local
-from blazar.domain.errors import BadConfig, BadModelFile, Conflict, EngineNotFound, Malformed, ModelNotFound, NotFound
-from blazar.domain.kinds import Provenance
+from blazar.domain import teaching
+from blazar.domain.errors import BadConfig, BadModelFile, Malformed, ModelNotFound, NotFound
+from blazar.domain.kinds import Weights
 from tests.fakes.engines import an_engine
+from tests.support.gguf_files import Gguf, Row
+from tests.support.safetensors_files import MLX, OVIS, QWEN, TAE, model_folder, safetensors
 
 gguf = pytest.importorskip("gguf")
 
@@ -63,38 +65,26 @@ def test_a_models_life(local: Local, tmp_path: Path) -> None:
         models.remove("some-model")
 
 
+def test_a_model_with_a_projector_can_see(local: Local, tmp_path: Path) -> None:
+    """As a daemon says it; not where configuration keeps the projector from it, and a file that cannot be used keeps nothing."""
+    file = a_model(tmp_path / "seer.gguf")
+    vision = [("general.architecture", "clip"), ("clip.has_vision_encoder", True)]
+    Gguf(vision, [Row("v.patch_embd.weight", (14, 14, 3, 64), 1)]).save(tmp_path / "mmproj-F16.gguf")
+    models = local.models()
+    models.add(str(file), None)
+    assert models.show("seer", verbose=False)["capabilities"] == ["completion", "vision"]
+    local.folders.config_file.write_text("port = [\n")
+    assert models.show("seer", verbose=False)["capabilities"] == ["completion", "vision"]
+    local.folders.config_file.write_text("mmproj_auto = false\n")
+    assert models.show("seer", verbose=False)["capabilities"] == ["completion"]
+
+
 def test_a_file_that_is_no_model_leaves_nothing(local: Local, tmp_path: Path) -> None:
     """Refused before anything is linked."""
     (tmp_path / "x.gguf").write_text("hello")
     with pytest.raises(BadModelFile):
         local.models().add(str(tmp_path / "x.gguf"), None)
     assert local.models().list() == []
-
-
-@pytest.mark.engine
-@pytest.mark.skipif(find_spec("xllamacpp") is None, reason="the embedded extra is not installed")
-def test_engines_are_found_before_they_are_listed(local: Local) -> None:
-    """The wheel of the embedded extra, where it is installed, with its provenance (D20)."""
-    (row,) = local.engines().list()
-    assert row.provenance is Provenance.EMBEDDED
-    assert row.active
-    assert local.engines().use(row.tag).tag == row.tag
-    with pytest.raises(Conflict):
-        local.engines().remove(row.tag)
-
-
-def test_engine_refusals(local: Local, tmp_path: Path) -> None:
-    """No file, no checksum, no such build."""
-    engines = local.engines()
-    (tmp_path / "llama-b1-bin.tar.gz").write_bytes(b"x")
-    with pytest.raises(NotFound):
-        engines.install("/nowhere.zip", "ab", None)
-    with pytest.raises(Malformed, match="--sha256"):
-        engines.install(str(tmp_path / "llama-b1-bin.tar.gz"), None, None)
-    with pytest.raises(EngineNotFound):
-        engines.use("nope")
-    with pytest.raises(EngineNotFound):
-        engines.remove("nope")
 
 
 def test_settings_say_who_set_them(local: Local) -> None:
@@ -115,35 +105,35 @@ def test_settings_say_who_set_them(local: Local) -> None:
 def test_settings_are_changed_in_the_file(local: Local) -> None:
     """Set, unset, and what each came to; the next question reads the file anew."""
     file = local.folders.config_file
-    done = local.settings().change("gateway.port", ["1"])
+    done = local.settings().change([("gateway.port", ["1"])])[0]
     assert (done.key, done.value, done.before, done.toml, done.was) == ("port", 1, 11435, "1", "11435")
     assert (done.changed, done.restart, done.shadow) == (True, True, "")
-    assert local.settings().change("slots", ["2"]).restart is False
+    assert local.settings().change([("slots", ["2"])])[0].restart is False
     assert local.settings().get("port") == (1, "1")
-    assert local.settings().unset("port").toml == "11435"
-    again = local.settings().unset("port")
+    assert local.settings().unset(["port"])[0].toml == "11435"
+    again = local.settings().unset(["port"])[0]
     assert (again.changed, again.restart) == (False, False)
     assert file.read_text() == "slots = 2\n"
     assert file.stat().st_mode & 0o777 == 0o600
     with pytest.raises(BadConfig, match=r"^'slots' must be a whole number"):
-        local.settings().change("slots", ["x"])
+        local.settings().change([("slots", ["x"])])[0]
 
 
 def test_a_variable_that_wins_over_the_file_is_named(tmp_path: Path) -> None:
     """And one that is wrong does not keep the file from being changed."""
     for value, shadow in (("512", "BLAZAR_DEFAULT_CTX"), ("x", "")):
         parts = Local(Folders(tmp_path / "c.toml", tmp_path / "d"), {"BLAZAR_DEFAULT_CTX": value}, lambda _: [])
-        assert parts.settings().change("default_ctx", ["1024"]).shadow == shadow
-        assert parts.settings().change("slots", ["1"]).shadow == ""
+        assert parts.settings().change([("default_ctx", ["1024"])])[0].shadow == shadow
+        assert parts.settings().change([("slots", ["1"])])[0].shadow == ""
 
 
 def test_a_file_that_was_named_may_be_made_but_not_emptied(tmp_path: Path) -> None:
     """`config set --config new.toml` writes it; taking something out of none is a slip."""
     named = Local(Folders(tmp_path / "new.toml", tmp_path / "d", named=True), {}, lambda _: [])
-    for act in (lambda: named.settings().unset("port"), named.settings().migrate):
+    for act in (lambda: named.settings().unset(["port"]), named.settings().migrate):
         with pytest.raises(BadConfig, match="no configuration file"):
             act()
-    assert named.settings().change("port", ["1"]).changed
+    assert named.settings().change([("port", ["1"])])[0].changed
 
 
 def test_a_file_is_replaced_as_a_whole(local: Local) -> None:
@@ -249,3 +239,81 @@ def test_a_named_engine_that_is_none_is_left_out_and_told(misled: Local) -> None
         engines.use("local")
     (section,) = [part for part in misled.diagnose()["sections"] if part["name"] == "ENGINES"]
     assert section["rows"][0]["status"] == "fail"
+
+
+def test_a_change_tells_what_it_brought_and_no_older_warning(local: Local) -> None:
+    """What `config validate` would say, as far as it is news."""
+    assert local.settings().change([("host", ["0.0.0.0"])])[0].warnings == [teaching.open_to_others("0.0.0.0")]
+    told = local.settings().change([("model_overrides.m.ctx", ["512"])])[0].warnings
+    assert told == [teaching.doctor_override_without_model("m")]
+    assert local.settings().change([("model_overrides.m.ctx", ["512"])])[0].warnings == []
+    assert local.settings().unset(["host"])[0].warnings == []
+    assert list(local.settings().warnings()) == told
+
+
+def test_a_change_tells_nothing_about_other_keys(local: Local) -> None:
+    """A sentence that names several is told for the one that is new; a variable of this shell has a sentence of its own."""
+    settings = local.settings
+    assert settings().change([("otlp_service", ["x"])])[0].warnings == [teaching.keys_without_effect(["otlp_service"])]
+    told = settings().change([("sentinel", ["false"]), ("singleflight", ["true"])])
+    assert [one.warnings for one in told] == [
+        (),
+        [teaching.keys_without_effect(["sentinel"]), teaching.keys_say_default(["singleflight"])],
+    ]
+    rows = {key: who for key, _, who in settings().rows()}
+    assert (rows["sentinel"], rows["slots"]) == (teaching.no_effect_yet("file line 2"), "default")
+
+
+def test_a_variable_that_wins_is_told_once(tmp_path: Path) -> None:
+    """By the sentence about this shell, and by validation."""
+    parts = Local(Folders(tmp_path / "c.toml", tmp_path / "d"), {"BLAZAR_DEFAULT_CTX": "512"}, lambda _: [])
+    assert parts.settings().change([("default_ctx", ["1024"])])[0].warnings == []
+    assert parts.settings().warnings() == [teaching.variable_over_file("BLAZAR_DEFAULT_CTX", "default_ctx")]
+
+
+def test_the_diagnosis_tells_what_validation_does(local: Local) -> None:
+    """An open door, and a file that is not there."""
+    local.folders.config_file.write_text("host = '0.0.0.0'\n[model_overrides.m]\nloras = ['/nope.gguf']\n")
+    rows = local.diagnose()["sections"][0]["rows"]
+    assert [(row["status"], row["detail"]) for row in rows if row["check"] == "configuration"] == [
+        ("warn", teaching.override_file_gone("m", "loras", "/nope.gguf")),
+        ("warn", teaching.open_to_others("0.0.0.0")),
+    ]
+
+
+def test_the_life_of_a_diffusion_set(local: Local, tmp_path: Path) -> None:
+    """Its parts come along, are shown by role, and go with it; the user's files stay."""
+    main = safetensors(tmp_path / "in" / "dit.safetensors", OVIS)
+    parts = [
+        ("tae", str(safetensors(tmp_path / "in" / "t.safetensors", TAE))),
+        ("llm", str(safetensors(tmp_path / "in" / "q.safetensors", QWEN))),
+    ]
+    models = local.models()
+    row = models.add(str(main), "draws", parts)[0]
+    shown = models.show("draws", verbose=True)
+    assert (shown["architecture"], shown["format"], shown["capabilities"]) == ("ovis_image", "safetensors", ["image"])
+    assert shown["components"] == dict(row.components)
+    assert shown["metadata"]["general.architecture"] == "ovis_image"
+    copied = models.copy("draws", "again")
+    assert models.remove("draws") == "draws"
+    assert [one.name for one in (tmp_path / "data" / "models").iterdir()] == ["again"]
+    assert all(Path(file).exists() for file in (*copied.files, main))
+
+
+def test_the_life_of_a_folder(local: Local, tmp_path: Path) -> None:
+    """Imported twice it is one; a file of it that went away is said by name."""
+    folder = model_folder(tmp_path / "Tiny-MLX", MLX)
+    models = local.models()
+    row = models.add(str(folder), None)[0]
+    assert models.add(str(folder), None) == (row, True)
+    assert (row.name, row.weights, row.folder) == (
+        "tiny-mlx",
+        Weights.MLX_QUANT,
+        str(tmp_path / "data" / "models" / "tiny-mlx"),
+    )
+    assert models.show("tiny-mlx", verbose=False)["format"] == "mlx"
+    Path(row.folder, "tokenizer.json").unlink()
+    with pytest.raises(NotFound, match=r"tokenizer\.json, which is gone"):
+        models.show("tiny-mlx", verbose=False)
+    models.remove("tiny-mlx")
+    assert list((tmp_path / "data" / "models").iterdir()) == []

@@ -1,13 +1,15 @@
 """Where the configuration comes from, the first time and again."""
 
 import asyncio
+import logging
 from pathlib import Path
 
 import pytest
 
 from blazar.adapters.files.folders import Folders
+from blazar.application.config.layers import load_config
 from blazar.application.config.model import Config
-from blazar.composition.reloading import ApplyAll, Source
+from blazar.composition.reloading import ApplyAll, Source, configured, difference
 from blazar.domain.errors import BadConfig
 
 
@@ -65,3 +67,34 @@ def test_all_are_told_in_order() -> None:
 
     asyncio.run(ApplyAll(one, two)(old, new))
     assert told == [("one", old, new), ("two", old, new)]
+
+
+OLD = "threads = 2\n[[keys]]\nname = 'a'\nkey = 'plm_hush'\n[engine_env]\nA = 'hush'\n"
+NEW = "[[keys]]\nname = 'a'\nkey = 'plm_hush2'\n[engine_env]\nB = 'hush'\n[model_overrides.m]\nctx = 512\n"
+
+
+def test_a_difference_is_told_without_secrets() -> None:
+    """Key by key; one that is gone has its default again."""
+    lines = list(difference(load_config(OLD, "c").config, load_config(NEW, "c").config))
+    assert [line.partition(" ")[0] for line in lines] == ["engine_env", "keys", "model_overrides.m.ctx", "threads"]
+    assert lines[0] == 'engine_env = { B = "********" } (before: { A = "********" })'
+    assert lines[2:] == ["model_overrides.m.ctx = 512 (before: unset)", "threads = 0 (before: 2)"]
+    assert "hush" not in "".join(lines)
+
+
+def test_what_somebody_set_is_told_with_its_origin() -> None:
+    """No default, no secret."""
+    lines = list(configured(load_config(OLD, "c", {"BLAZAR_LOG": "debug"}, {"port": 5})))
+    assert lines[0] == "port = 5 (command line)"
+    assert "threads = 2 (file line 1)" in lines
+    assert 'log_level = "debug" (environment BLAZAR_LOG)' in lines
+    assert "hush" not in "".join(lines)
+    assert len(lines) == 5
+
+
+def test_the_difference_is_logged_where_details_are_wanted(caplog: pytest.LogCaptureFixture) -> None:
+    """At debug only."""
+    for level in (logging.INFO, logging.DEBUG):
+        caplog.set_level(level, "blazar.config")
+        asyncio.run(ApplyAll()(Config(), Config(threads=2)))
+    assert caplog.messages == ["threads = 2 (before: 0)"]

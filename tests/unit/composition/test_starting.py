@@ -77,6 +77,16 @@ def test_what_a_crash_left_is_swept() -> None:
     assert (house.builds.present, house.builds.aside) == ({"b1"}, set())
 
 
+def test_paths_are_healed_before_anything_looks_at_them() -> None:
+    """A build whose row strayed would be swept, or asked in vain (contract)."""
+    house, steps = House(), []  # type: ignore[var-annotated]
+    house.catalog.heal_paths = lambda: steps.append("healed") or []  # type: ignore[func-returns-value, method-assign]
+    sweep = house.builds.sweep
+    house.builds.sweep = lambda known: (steps.append("swept"), sweep(known))[0]  # type: ignore[method-assign, return-value]
+    asyncio.run(house.part.start())
+    assert steps == ["healed", "swept"]
+
+
 def test_a_named_engine_that_cannot_be_used_stops_the_start() -> None:
     """Serving with another one would hide a mistyped path."""
     house = House()

@@ -4,7 +4,19 @@ from typing import Any
 
 import pytest
 
-from blazar.domain.argv import Emit, Flag, always, compile_argv, joined, repeat, switch, tristate, value
+from blazar.domain.argv import (
+    Emit,
+    Flag,
+    always,
+    beginnings,
+    compile_argv,
+    joined,
+    repeat,
+    switch,
+    tristate,
+    unless,
+    value,
+)
 
 
 @pytest.mark.parametrize(
@@ -33,6 +45,23 @@ from blazar.domain.argv import Emit, Flag, always, compile_argv, joined, repeat,
 def test_each_emitter_says_its_setting(emit: Emit, setting: Any, words: tuple[str, ...]) -> None:
     """What is said for a setting, and when nothing is."""
     assert emit("--x", setting) == words
+
+
+def test_beginnings_of_a_flag() -> None:
+    """From the first letter on; two dashes alone are none."""
+    assert beginnings("--abc") == {"--a", "--ab", "--abc"}
+
+
+def test_odd_unset_is_not_false() -> None:
+    """Off is said, unset is the engine's to decide."""
+    assert tristate("--x", None) == ()
+    assert tristate("--x", False) == ("--no-x",)
+
+
+def test_odd_0_may_be_a_real_choice() -> None:
+    """Only the engine's own default is silent, whichever number that is."""
+    assert unless(-1)("--x", 0) == ("--x", "0")
+    assert unless(-1)("--x", -1) == unless(0)("--x", 0) == unless(-1)("--x", None) == unless(-1)("--x", "") == ()
 
 
 TABLE = (Flag("--a", "a"), Flag("--b", "b", tristate), Flag("--c", "c", switch))

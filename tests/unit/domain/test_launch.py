@@ -1,5 +1,6 @@
 """The compiler: settings, extra words and a build's options to one command line with its reasons."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,9 +16,10 @@ from blazar.domain.launch import (
     check_extra,
     compile_launch,
     flags_of,
+    said_values,
     together,
 )
-from blazar.domain.manifest import Manifest, Option
+from blazar.domain.manifest import Manifest, Option, ValueKind
 from tests.fakes.catalog import a_model
 from tests.fakes.hardware import a_machine
 
@@ -35,7 +37,9 @@ class Rules:
     )
     server = "some-server"
     joins = False
-    reserved = frozenset({"--port", "-p"})
+    reserved = frozenset({"--port", "-p", "--verbose"})
+    because: Mapping[str, str] = {"--port": "door", "--verbose": "log"}
+    repeats = frozenset({"--many"})
     extra_keys = ("everywhere", "extra_args")
     resolve = staticmethod(as_configured)
 
@@ -89,8 +93,11 @@ def test_what_would_be_silent_gives_way_without_a_word():
 
 
 def test_flags_that_the_engine_adds_up_are_said_beside_a_person_s():
-    """Giving way would take ours away from it."""
+    """Giving way would take ours away from it. That there are two is noted."""
     assert words(add=1, extra_args=("--add", "2")) == "--floor on --add 1 --add 2"
+    came = compile_launch(Rules, a_brief(add=1, extra_args=("--add", "2")))
+    assert came.notes == (teaching.extra_arg_added("--add", "add", "extra_args"),)
+    assert compile_launch(Rules, a_brief(add=0, extra_args=("--add", "2"))).notes == ()
 
 
 def test_a_resolution_may_give_way_or_stay_silent_itself():
@@ -119,6 +126,11 @@ def test_unknown_flags_are_left_out_or_refuse_the_load():
     with pytest.raises(Malformed) as caught:
         compile_launch(Rules, a_brief(known, must=1))
     assert str(caught.value) == teaching.flag_needed("--must", "b1")
+    with pytest.raises(Malformed) as caught:
+        compile_launch(Rules, replace(a_brief(known, must=1), origins={"must": "config.toml, line 3"}))
+    because = teaching.flag_because("must", "config.toml, line 3")
+    assert str(caught.value) == teaching.flag_needed_by(because, "must", "--must", "b1")
+    assert caught.value.field == "must"
     assert words(must=1) == "--floor on --must 1"
 
 
@@ -137,6 +149,10 @@ def test_odd_a_negative_number_is_a_value():
         ("--port=1", (), teaching.extra_arg_reserved("--port")),
         ("--temp=1", ("--temp",), teaching.extra_arg_joined("--temp=1", "--temp", "some-server")),
         ("--temprature", ("--temp",), teaching.extra_arg_unknown("--temprature", "b1")),
+        ("--verbose", (), teaching.extra_arg_reserved("--verbose", "log")),
+        ("--port 1", (), teaching.extra_arg_reserved("--port 1")),
+        ("--temp 0", (), teaching.extra_arg_spaced("--temp 0", "extra_args")),
+        ("--temp 0", ("--temp",), teaching.extra_arg_spaced("--temp 0", "extra_args")),
     ],
 )
 def test_extra_words_that_cannot_stand_there(word, known, sentence):
@@ -145,6 +161,63 @@ def test_extra_words_that_cannot_stand_there(word, known, sentence):
     with pytest.raises(Malformed) as caught:
         check_extra((word, "x"), "extra_args", brief, Rules)
     assert (str(caught.value), caught.value.field) == (sentence, "extra_args")
+
+
+VALUED = Manifest(
+    [
+        Option(("--temp",), value="N", kind=ValueKind.FLOAT),
+        Option(("--prompt",), value="TEXT", kind=ValueKind.TEXT),
+        Option(("--mmap",), ("--no-mmap",)),
+        Option(("--list",), value="[X ...]", kind=ValueKind.TEXT),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "flag", "then"),
+    [
+        (("--temp",), "--temp", ""),
+        (("--temp", "--mmap"), "--temp", "--mmap"),
+        (("--temp", "--port", "1"), "--temp", "--port"),
+        (("--mmap", "--prompt"), "--prompt", ""),
+    ],
+)
+def test_a_flag_without_its_value_is_refused(said, flag, then):
+    """The engine would take the next flag for it; which flags take one, and which words are flags, the build says."""
+    with pytest.raises(Malformed) as caught:
+        check_extra(said, "extra_args", a_brief(VALUED), Rules)
+    assert str(caught.value) == teaching.extra_arg_needs_value(flag, then, "extra_args")
+
+
+@pytest.mark.parametrize("said", [("--prompt", "-0.5"), ("--prompt", "text"), ("--no-mmap", "--mmap"), ("--mmap",)])
+def test_what_is_no_flag_of_the_build_may_be_a_value(said):
+    """Numbers below zero and plain text; switches take none."""
+    check_extra(said, "extra_args", a_brief(VALUED), Rules)
+
+
+def test_a_list_that_may_be_empty_needs_no_value():
+    """Brackets mark what may be left out in argparse's pages; where flags and values are never joined they mean nothing."""
+    joining = type("R", (Rules,), {"joins": True})
+    check_extra(("--list", "--mmap"), "extra_args", a_brief(VALUED), joining)
+    with pytest.raises(Malformed):
+        check_extra(("--list", "--mmap"), "extra_args", a_brief(VALUED), Rules)
+
+
+def test_a_flag_that_stands_twice_in_one_list_is_noted():
+    """Once, in whatever spelling; one that the engine collects is not (case I5), and its opposite is the same question."""
+    known = Manifest([Option(("-s", "--seed"), value="N"), Option(("--fast",), ("--no-fast",)), Option(("--floor",))])
+    twice = compile_launch(Rules, a_brief(known, extra_args=("--seed", "1", "-s", "2", "-s", "3")))
+    assert twice.notes == (teaching.extra_arg_repeated("-s", "-s", "extra_args"),)
+    turned = compile_launch(Rules, a_brief(known, extra_args=("--fast", "--no-fast")))
+    assert turned.notes == (teaching.extra_arg_repeated("--fast", "--no-fast", "extra_args"),)
+    assert compile_launch(Rules, a_brief(extra_args=("--many", "1", "--many", "2"))).notes == ()
+    assert compile_launch(Rules, a_brief(everywhere=("--many", "1"), extra_args=("--many", "2"))).notes == ()
+
+
+def test_values_of_flags_are_read_as_the_engine_reads_them():
+    """Joined or apart; a number below zero is a value, the next flag is not."""
+    said = said_values(("--a", "1", "--b=2", "--c", "-3", "--d", "--e"))
+    assert list(said) == [("--a", "1"), ("--b", "2"), ("--c", "-3"), ("--d", ""), ("--e", "")]
 
 
 def test_a_parser_that_takes_one_word_is_told_one():

@@ -111,8 +111,8 @@ def test_negatives_are_told_apart(known: Manifest) -> None:
     assert known.negative_of("-t") == known.negative_of("--nope") == ""
 
 
-def test_no_host_is_not_the_opposite_of_host(known: Manifest) -> None:
-    """ODD: --host takes an address, --no-host is about buffers."""
+def test_odd_no_host_is_not_the_opposite_of_host(known: Manifest) -> None:
+    """--host takes an address, --no-host is about buffers."""
     assert not known.same("--host", "--no-host")
     assert option(known, "--no-host").names == ("--no-host",)
 

@@ -20,3 +20,9 @@ def test_the_last_lines_that_say_something() -> None:
     assert last_lines(text, 9)[0] == "one"
     assert last_lines(text, 0) == []
     assert last_lines("", 3) == []
+
+
+def test_what_steers_a_terminal_is_left_out() -> None:
+    """Colours and bars of progress, window titles, bells, both bytes of C1: what is left is what was said."""
+    text = "\x1b[31merror:\x1b[0m no\x1b[K\n|=> | 9/60\x1b[K\r\x1b]0;title\x07ti\x9btle\x1b]8;;x\x1b\\\n\x1b[K\n"
+    assert last_lines(text, 9) == ["error: no", "|=> | 9/60", "title"]

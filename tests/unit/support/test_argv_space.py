@@ -4,26 +4,26 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import pytest
 
 from blazar.adapters.engines.llamacpp.flags import LLAMACPP_FLAGS
-from blazar.application.config.model import Config
+from blazar.application.config.model import Config, Override
 from blazar.application.supervise.launch_plan import SUPPLIED
 from blazar.domain.errors import Malformed
 from blazar.domain.kinds import Provenance
-from blazar.domain.launch import Places
+from blazar.domain.launch import Places, flags_of
 from blazar.domain.manifest import Manifest, ValueKind
-from tests.contract.live.test_argv_pairs_live import ROWS, rows
+from tests.contract.live.test_argv_pairs_live import MANIFESTS, ROWS, rows
 from tests.fakes.catalog import a_model
 from tests.fakes.engines import an_engine
 from tests.fakes.hardware import FakeDeviceLister
 from tests.fakes.weights import MemoryWeightFiles, some_facts, some_shape
 from tests.support import argv_space
-from tests.support.argv_space import NO_WORDS, PAIRED, SPACE, Setup
+from tests.support.argv_space import NEVER_SAID, NO_WORDS, NOT_STARTED, PAIRED, SPACE, Setup
 from tests.support.manifests import golden
-from tests.support.pairwise import Row
+from tests.support.pairwise import Row, missing_pairs
 
 MODEL = a_model("smollm2", files=("/m/smollm2.gguf",), ctx_train=8192)
 THINGS = {name: f"/t/{name.strip('<>')}" for name in argv_space.THINGS} | {argv_space.WORKER: "127.0.0.1:50052"}
@@ -83,6 +83,47 @@ def test_the_space_holds_every_key_that_changes_a_command_line() -> None:
     assert SPACE.keys() - {PAIRED} <= Config().settings_for("m").keys()
     assert keys | read <= SPACE.keys() | NO_WORDS.keys()
     assert not SPACE.keys() & NO_WORDS.keys()
+
+
+@pytest.mark.parametrize("lane", ROWS)
+def test_every_two_values_that_can_meet_do(lane: str) -> None:
+    """In the very rows that are started; what a row leaves out is what `allowed` forbids, and nothing else."""
+    space = argv_space.parameters(golden(MANIFESTS[lane]), worker=lane == "archive")
+    numbered = [{key: space[key].index(value) for key, value in row.items()} for row in rows(lane)]
+    places = {key: range(len(values)) for key, values in space.items()}
+
+    def possible(row: Row) -> bool:
+        return argv_space.allowed({key: space[key][index] for key, index in row.items()})
+
+    assert missing_pairs(numbered, places, possible) == []
+    assert all(argv_space.allowed(row) for row in rows(lane))
+
+
+def words_in(annotation: Any) -> set[str]:
+    """Those of every list of words in a type."""
+    if get_origin(annotation) is Literal:
+        return {word for word in get_args(annotation) if isinstance(word, str)}
+    return set().union(*(words_in(part) for part in get_args(annotation)))
+
+
+def test_every_word_of_a_key_is_tried_or_says_why_not() -> None:
+    """Also those of overrides; and no reason outlives its word."""
+    for key in SPACE.keys() - {PAIRED}:
+        field = Config.model_fields.get(key) or Override.model_fields[key]
+        left = words_in(field.annotation) - {value for value in SPACE[key] if isinstance(value, str)} - {""}
+        assert left == NOT_STARTED.get(key, {}).keys(), key
+    cache = words_in(Config.model_fields["cache_type"].annotation)
+    assert cache == {*SPACE["cache_type"], *SPACE["cache_type_k"]} == {*SPACE["cache_type"], *SPACE["cache_type_v"]}
+
+
+def test_every_flag_of_the_table_is_said_in_some_row() -> None:
+    """Of those that the build has; what no row leads to says why."""
+    known, said = golden(MANIFESTS["archive"]), set[str]()
+    setup = a_setup(known)
+    for row in rows("archive"):
+        said.update(flags_of(words_of(row, setup)))
+    silent = {flag.name for flag in LLAMACPP_FLAGS if flag.name in known} - said
+    assert silent == NEVER_SAID.keys()
 
 
 def test_a_row_begins_at_the_defaults() -> None:

@@ -70,7 +70,7 @@ def test_an_empty_answer_is_an_empty_object(stub: StubDaemon) -> None:
 
 def test_a_key_cannot_smuggle_header_lines() -> None:
     """Line breaks in BLAZAR_API_KEY are refused, not sent."""
-    with pytest.raises(Malformed):
+    with pytest.raises(Malformed, match="BLAZAR_API_KEY"):
         DaemonClient("http://127.0.0.1:1", "a\r\nx: y")
 
 

@@ -57,8 +57,12 @@ def completed(tmp_path: Path, *words: str) -> list[str]:
     ("words", "offered"),
     [
         (["blazar", "eng"], {"engine"}),
-        (["blazar", "engine", ""], {"list", "ls", "install", "use", "rm"}),
-        (["blazar", "--host", "ps", "engine", "u"], {"use"}),
+        (
+            ["blazar", "engine", ""],
+            {*["list", "ls", "install", "update", "check", "build", "use", "rollback", "pin", "unpin", "rm"]},
+        ),
+        (["blazar", "--host", "ps", "engine", "us"], {"use"}),
+        (["blazar", "engine", "rm", "t"], {"tiny", "teeny"}),
         (["blazar", "ps", "--re"], {"--reset"}),
         (["blazar", "run", "t"], {"tiny", "teeny"}),
         (["blazar", "completion", ""], {"bash", "zsh", "fish"}),

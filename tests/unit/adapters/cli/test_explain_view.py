@@ -27,6 +27,14 @@ def test_every_flag_stands_beside_its_reason() -> None:
     ]
 
 
+def test_the_endpoint_stands_last() -> None:
+    """As on the child's own command line; the program's words before the first flag are still found."""
+    endpoint = [{"words": ["--port", "PORT"], "key": "", "reason": "a free port"}]
+    lines = list(command_lines(ARGV, DECISIONS, endpoint))
+    assert lines[1] == "  /engines/b1/llama-server"
+    assert lines[-3:] == ["  --port PORT      a free port", "left out", "  --numa gives way to extra_args"]
+
+
 def test_what_drives_a_terminal_does_not_reach_it() -> None:
     """A value may come from a hostile file."""
     lines = list(command_lines(["x", "--a\x1b[2J"], [{"words": ["--a\x1b[2J"], "key": "", "reason": "b\x07"}]))

@@ -43,6 +43,18 @@ TABLE = [
     ("engine list", "engine-list", {}),
     ("engine install f.zip --sha256 ab --tag t", "engine-install", {"file": "f.zip", "sha256": "ab", "tag": "t"}),
     ("engine use t", "engine-use", {"tag": "t"}),
+    ("engine install", "engine-install", {"file": None, "kind": "llamacpp", "asset": None}),
+    ("engine list --available", "engine-list", {"available": True}),
+    ("engine install --kind mlx --backend cpu", "engine-install", {"kind": "mlx", "backend": "cpu", "lane": None}),
+    ("engine install --lane novel", "engine-install", {"lane": "novel", "fork": None, "arch": []}),
+    ("engine install --fork o/n@0 --arch a --arch b", "engine-install", {"fork": "o/n@0", "arch": ["a", "b"]}),
+    ("engine install --kind sdcpp --asset cpu", "engine-install", {"kind": "sdcpp", "asset": "cpu"}),
+    ("engine update --kind sdcpp --no-gate", "engine-update", {"kind": "sdcpp", "no_gate": True}),
+    ("engine check", "engine-check", {}),
+    ("engine build cpu --source s.tar.gz", "engine-build", {"backend": "cpu", "source": "s.tar.gz"}),
+    ("engine rollback --kind mlx", "engine-rollback", {"kind": "mlx"}),
+    ("engine pin t", "engine-pin", {"tag": "t"}),
+    ("engine unpin t", "engine-unpin", {"tag": "t"}),
     ("engine rm t", "engine-rm", {"tag": "t"}),
     ("config get port", "config-get", {"key": "port"}),
     ("config list", "config-list", {}),
@@ -53,7 +65,8 @@ TABLE = [
     ("config set port 1", "config-set", {"key": "port", "values": ["1"]}),
     ("config set reasoning_budget -1 --json", "config-set", {"values": ["-1"], "json": True}),
     ("config set x.extra_args -- --temp -0.5", "config-set", {"values": ["--temp", "-0.5"]}),
-    ("config unset port", "config-unset", {"key": "port"}),
+    ("config unset port", "config-unset", {"keys": ["port"]}),
+    ("config set a=1 b=2", "config-set", {"key": "a=1", "values": ["b=2"]}),
     ("config edit", "config-edit", {}),
     ("migrate", "migrate", {}),
     ("doctor", "doctor", {}),
@@ -135,6 +148,12 @@ def test_no_verb_is_left_without_help() -> None:
         assert all(option.text for option in node.options), node
         if node.path and " " not in node.path:
             assert node.path in top
+
+
+def test_words_with_dashes_for_a_key_are_shown_their_place() -> None:
+    """Behind --, as the whole command is to be written."""
+    with pytest.raises(UsageError, match=r"blazar config set m\.extra_args -- --temp 0"):
+        parse(["config", "set", "m.extra_args", "--temp", "0"])
 
 
 @pytest.mark.parametrize(

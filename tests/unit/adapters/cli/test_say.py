@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from blazar.adapters.cli.say import confirm, put_json, working
+from blazar.adapters.cli.root import Pruning
+from blazar.adapters.cli.say import confirm, put_json, say_pruned, working
 
 
 class Terminal(io.StringIO):
@@ -39,6 +40,14 @@ def test_what_was_done_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out) == {"name": "m"}
 
 
+def test_what_was_done_steers_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """A path or a name in the sentence may try to; its lines stay lines."""
+    confirm(asked(), "set in \x1b[2Ja\nwarning: b")
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert out.count("\n") == 2
+
+
 def test_waiting_is_shown_on_a_terminal_and_wiped(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also when what was waited for fails."""
     monkeypatch.setattr(sys, "stderr", Terminal())
@@ -64,3 +73,17 @@ def test_waiting_is_not_shown_to_programs(monkeypatch: pytest.MonkeyPatch, args:
     with working(asked(), "loading m"):
         pass
     assert sys.stderr.getvalue() == ""  # type: ignore[attr-defined]
+
+
+def test_what_an_install_pushed_out(capsys: pytest.CaptureFixture[str]) -> None:
+    """Said where somebody reads; what stays for now is a warning in every case, and drives no terminal."""
+    pruning = Pruning(("b1",), ("it serves x\x1b[2J",), 2)
+    say_pruned(asked(), pruning)
+    said = capsys.readouterr()
+    assert said.out == "removed older builds: b1 (keep_tags = 2)\n"
+    assert said.err.startswith("warning: an older build stays for now: it serves x")
+    assert "\x1b" not in said.err
+    say_pruned(asked(as_json=True), Pruning(("b1",)))
+    say_pruned(asked(quiet=True), Pruning(("b1",)))
+    say_pruned(asked(), Pruning())
+    assert capsys.readouterr() == ("", "")

@@ -24,6 +24,10 @@ def test_no_verb_is_usage_with_help_on_stderr(cli: Cli) -> None:
         (["lst"], "error: blazar has no verb 'lst'; did you mean list or ls? (blazar --help lists them)\n"),
         (["engine", "instal"], "error: blazar engine has no verb 'instal'; did you mean install"),
         (["ps", "--nope"], "error: unrecognized arguments: --nope (see blazar ps --help)\n"),
+        (
+            ["config", "set", "a", "x", "--b"],
+            "error: unrecognized arguments: --b; words that begin with a dash stand behind --: blazar config set a -- --b (see blazar config set --help)\n",
+        ),
         (["qqqqq"], "error: blazar has no verb 'qqqqq' (blazar --help lists them)\n"),
     ],
 )

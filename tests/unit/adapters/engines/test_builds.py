@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 
 from blazar.adapters.engines import unpacking
-from blazar.adapters.engines.builds import ArchiveBuilds, tag_in
+from blazar.adapters.engines.builds import ArchiveBuilds
 from blazar.adapters.hardware.processes import SystemProcesses
-from blazar.domain.errors import Conflict, Malformed, NotFound
+from blazar.application.ports.engines import Archive, Staged
+from blazar.domain.errors import Conflict, Malformed, NotFound, StoreTrouble
 from tests.support.archives import Entry, digest, write_tar, write_zip
+from tests.support.builds import unpacked
 
 SERVER = Entry("llama-b7/llama-server", b"#!/bin/true", mode=0o755)
 HONEST = [
@@ -34,7 +36,7 @@ def engines(tmp_path: Path) -> Path:
 
 
 def install(engines: Path, archive: Path, tag: str | None = None) -> tuple[str, str]:
-    return ArchiveBuilds(engines, SystemProcesses()).unpack(str(archive), tag, digest(archive))
+    return unpacked(engines, archive, None, tag)
 
 
 def left(engines: Path) -> list[str]:
@@ -71,14 +73,6 @@ def test_an_archive_becomes_a_folder_named_by_its_tag(
     assert stat.S_IMODE((folder / "LICENSE").stat().st_mode) & 0o111 == 0
 
 
-def test_tags_come_from_names() -> None:
-    """The build's number is read from file or folder name; other words are no tag."""
-    assert tag_in("llama-b11434-bin-linux-x64.tar.gz") == "b11434"
-    assert tag_in("b9999.zip") == "b9999"
-    assert tag_in("llama_cub123_x") is None
-    assert tag_in("engine.tar.gz") is None
-
-
 def test_the_top_folder_names_it_where_the_file_does_not(tmp_path: Path, engines: Path) -> None:
     """A renamed archive is still known by its folder, and one without either needs --tag."""
     entries = [Entry("llama-b4321/bin/llama-server", b"x", mode=0o755)]
@@ -104,15 +98,14 @@ def test_tags_that_are_no_folder_names_are_refused(tmp_path: Path, engines: Path
 def test_the_checksum_comes_first(tmp_path: Path, engines: Path) -> None:
     """No file, no checksum, a wrong one: nothing is unpacked. Upper case and a prefix are fine."""
     archive = write_tar(tmp_path / "b777.tar.gz", HONEST)
-    builds = ArchiveBuilds(engines, SystemProcesses())
     with pytest.raises(NotFound):
-        builds.unpack(str(tmp_path / "missing"), None, "00")
+        unpacked(engines, tmp_path / "missing", "00")
     with pytest.raises(Malformed, match="--sha256"):
-        builds.unpack(str(archive), None, "")
+        unpacked(engines, archive, "")
     with pytest.raises(Malformed, match="not the file that was promised"):
-        builds.unpack(str(archive), None, "0" * 64)
+        unpacked(engines, archive, "0" * 64)
     assert left(engines) == []
-    assert builds.unpack(str(archive), None, "sha256:" + digest(archive).upper())[0] == "b777"
+    assert unpacked(engines, archive, "sha256:" + digest(archive).upper())[0] == "b777"
 
 
 def test_an_installed_tag_is_not_overwritten(tmp_path: Path, engines: Path) -> None:
@@ -144,6 +137,14 @@ HOSTILE = {
     "write through a link": [Entry("llama/dir", b"llama-server", "link"), Entry("llama/dir/x", b"x")],
     "twice": [Entry("llama/x", b"1"), Entry("llama/./x", b"2")],
     "file as folder": [Entry("llama/x", b"1"), Entry("llama/x/y", b"2")],
+    "case": [Entry("llama/Lib", b"1"), Entry("llama/lib", b"2")],
+    "folder's case": [Entry("llama/Lib/a", b"1"), Entry("llama/lib/b", b"2")],
+    "link's case": [Entry("llama/lib", b"1"), Entry("llama/LIB", b"lib", "link")],
+    "accent": [Entry("llama/\u00e9", b"1"), Entry("llama/e\u0301", b"2")],
+    "dot at the end": [Entry("llama/lib.", b"1")],
+    "space at the end": [Entry("llama/lib ", b"1")],
+    "device of another system": [Entry("llama/NUL.txt", b"1")],
+    "steers a terminal": [Entry("llama/\x1b[2J", b"1")],
     "link over file": [Entry("llama/x", b"1"), Entry("llama/x", b"x", "link")],
 }
 
@@ -283,7 +284,7 @@ def test_leftovers_of_a_crash_are_swept(engines: Path) -> None:
     ArchiveBuilds(engines / "missing", SystemProcesses()).sweep([])
 
 
-def test_odd_tags_are_never_set_aside(engines: Path) -> None:
+def test_strange_tags_are_never_set_aside(engines: Path) -> None:
     """A tag from a command line cannot rename anything outside the engines folder."""
     (engines / "b1").mkdir(parents=True)
     builds = ArchiveBuilds(engines, SystemProcesses())
@@ -303,3 +304,154 @@ def test_a_sparse_member_is_refused(tmp_path: Path, engines: Path) -> None:
     with pytest.raises(Malformed):
         install(engines, path)
     assert left(engines) == []
+
+
+def test_a_name_that_is_no_text_is_refused(tmp_path: Path, engines: Path) -> None:
+    """Bytes of no alphabet: what one system writes another cannot read."""
+    path = tmp_path / "b777.tar"
+    with tarfile.open(path, "w", format=tarfile.GNU_FORMAT) as tar:
+        tar.addfile(tarfile.TarInfo("llama/\udcff"), io.BytesIO(b""))
+    with pytest.raises(Malformed, match="not every system") as refused:
+        install(engines, path)
+    assert str(refused.value).encode("utf-8", "replace")
+    assert left(engines) == []
+
+
+def test_two_names_for_one_build_have_to_be_decided(tmp_path: Path, engines: Path) -> None:
+    """A renamed archive says b2000 outside and b1000 inside: which it is, nobody guesses."""
+    archive = write_tar(tmp_path / "llama-b2000-bin.tar.gz", [Entry("llama-b1000/llama-server", b"x")])
+    with pytest.raises(
+        Malformed, match=r"its name says b2000 and its top folder b1000 \(say which build it is with --tag\)"
+    ):
+        install(engines, archive)
+    assert left(engines) == []
+    assert install(engines, archive, "b1000")[0] == "b1000"
+
+
+def test_two_servers_are_one_too_many(tmp_path: Path, engines: Path) -> None:
+    """The nearest to the top is meant; of two that are equally near, none."""
+    nested = [Entry("b777/llama-server", b"1"), Entry("b777/old/llama-server", b"2")]
+    _, server = install(engines, write_tar(tmp_path / "b777.tar.gz", nested))
+    assert Path(server).read_bytes() == b"1"
+    equal = [Entry("top/cpu/llama-server", b"1"), Entry("top/cuda/llama-server", b"2")]
+    with pytest.raises(Malformed, match=r"more than one server in it \(cpu/llama-server, cuda/llama-server\)"):
+        install(engines, write_tar(tmp_path / "b778.tar.gz", equal))
+    assert left(engines) == ["b777"]
+
+
+@pytest.mark.parametrize("tag", ["B777", "b777"])
+def test_tags_that_differ_in_case_only_are_one(tmp_path: Path, engines: Path, tag: str) -> None:
+    """Where case does not count, the second would overwrite the first."""
+    archive = write_tar(tmp_path / "x.tar.gz", HONEST)
+    install(engines, archive, "b777")
+    with pytest.raises(Conflict, match="'b777' is installed already"):
+        install(engines, archive, tag)
+    assert left(engines) == ["b777"]
+
+
+def test_a_mark_of_the_archives_own_is_replaced(tmp_path: Path, engines: Path) -> None:
+    """A link in its place would have us write over the server, or take a build for one that is being installed."""
+    entries = [Entry("top/llama-server", b"x"), Entry("top/.unlisted", b"llama-server", "link")]
+    _, server = install(engines, write_tar(tmp_path / "b777.tar.gz", entries))
+    assert Path(server).read_bytes() == b"x"
+    assert sorted(path.name for path in Path(server).parent.iterdir()) == ["llama-server"]
+
+
+def stage(engines: Path, *archives: Path, tag: str | None = "b777") -> Staged:
+    builds = ArchiveBuilds(engines, SystemProcesses())
+    return builds.stage([Archive(str(path), digest(path)) for path in archives], tag, "llama-server")
+
+
+@pytest.mark.parametrize(
+    ("file", "tag", "release"),
+    [
+        ("llama-b2000-bin.tar.gz", "mine", ""),
+        ("llama-b1000-bin.tar.gz", "mine", "b1000"),
+        ("engine.tar.gz", "mine", "b1000"),
+        ("engine.tar.gz", None, ""),
+    ],
+)
+def test_what_an_archive_is_is_kept_beside_its_tag(
+    tmp_path: Path, engines: Path, file: str, tag: str | None, release: str
+) -> None:
+    """Whoever looks for updates has to know which release `mine` is; one that says two of them says none."""
+    archive = write_tar(tmp_path / file, [Entry("llama-b1000/llama-server", b"x"), Entry("llama-b1000/LICENSE", b"x")])
+    assert stage(engines, archive, tag=tag).release == release
+
+
+def test_libraries_of_another_archive_lie_beside_the_server(tmp_path: Path, engines: Path) -> None:
+    """As CUDA's runtime is published apart; one that brings a file of that name is refused whole."""
+    main = write_zip(tmp_path / "b777.zip", [Entry("build/bin/llama-server.exe", b"x"), Entry("build/LICENSE", b"x")])
+    libraries = write_zip(tmp_path / "cudart.zip", [Entry("cudart64_12.dll", b"1"), Entry("cublas64_12.dll", b"2")])
+    staged = stage(engines, main, libraries)
+    folder = Path(staged.server).parent
+    assert sorted(path.name for path in folder.iterdir()) == ["cublas64_12.dll", "cudart64_12.dll", "llama-server.exe"]
+    ArchiveBuilds(engines, SystemProcesses()).unstage(staged)
+    other = write_zip(tmp_path / "other.zip", [Entry("Llama-Server.EXE", b"evil")])
+    with pytest.raises(Malformed, match="is there twice"):
+        stage(engines, main, other)
+    assert left(engines) == []
+
+
+def test_a_folder_is_adopted(tmp_path: Path, engines: Path) -> None:
+    """What was built here is moved, not copied, and tried out of sight as an archive is."""
+    built = tmp_path / "build"
+    (built / "bin").mkdir(parents=True)
+    (built / "bin" / "llama-server").write_bytes(b"x")
+    (built / "read-only").touch(mode=0o444)
+    os.mkfifo(built / "pipe")  # nobody writes to it: opening it would wait for ever
+    builds = ArchiveBuilds(engines, SystemProcesses())
+    with pytest.raises(Malformed, match="engine tag"):
+        builds.adopt(str(built), "local", "llama-server")
+    with pytest.raises(Malformed, match="no mistralrs in it"):
+        builds.adopt(str(built), "b1-cpu", "mistralrs")
+    assert left(engines) == []
+    staged = builds.adopt(str(built), "b1-cpu", "llama-server")
+    assert not built.exists()
+    server = builds.publish(staged)
+    builds.settle("b1-cpu")
+    assert (server, left(engines)) == (str(engines / "b1-cpu" / "bin" / "llama-server"), ["b1-cpu"])
+
+
+def test_what_somebody_is_installing_is_left_to_him(tmp_path: Path, engines: Path) -> None:
+    """Its mark names a live process; without a mark a folder is never swept, whatever the rows say."""
+    archive = write_tar(tmp_path / "x.tar.gz", HONEST)
+    for tag in ("mine", "theirs", "dead"):
+        builds = ArchiveBuilds(engines, SystemProcesses())
+        builds.publish(builds.stage([Archive(str(archive), digest(archive))], tag, "llama-server"))
+    for tag, owner in (("theirs", os.getppid()), ("dead", gone())):
+        (engines / tag / ".unlisted").write_text(f"{owner}\n")
+    (engines / "mine" / ".unlisted").unlink()
+    ArchiveBuilds(engines, SystemProcesses()).sweep([])
+    assert left(engines) == ["mine", "theirs"]
+    with pytest.raises(Conflict):
+        install(engines, archive, "theirs")
+    with pytest.raises(Conflict, match="being installed by another process"):
+        ArchiveBuilds(engines, SystemProcesses()).set_aside("theirs")
+    assert left(engines) == ["mine", "theirs"]
+
+
+def test_two_installs_of_one_tag_at_once(tmp_path: Path, engines: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that comes second to the rename is told so, and takes nothing from the first."""
+    archive = write_tar(tmp_path / "b777.tar.gz", HONEST)
+    builds = ArchiveBuilds(engines, SystemProcesses())
+    staged = builds.stage([Archive(str(archive), digest(archive))], "b777", "llama-server")
+    (engines / "b777" / "bin").mkdir(parents=True)
+    monkeypatch.setattr(builds, "_called_like", lambda _: None)  # it was not there a moment ago
+    with pytest.raises(Conflict, match="installed already"):
+        builds.publish(staged)
+    builds.unstage(staged)
+    assert left(engines) == ["b777"]
+
+
+def test_a_folder_that_cannot_be_moved_is_a_sentence(engines: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that is read-only, a file in use on Windows."""
+    (engines / "b1").mkdir(parents=True)
+
+    def refuse(*_: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(StoreTrouble, match=r"moving .*b1 to .*failed: Read-only file system"):
+        ArchiveBuilds(engines, SystemProcesses()).set_aside("b1")
+    assert left(engines) == ["b1"]

@@ -31,7 +31,7 @@ from blazar.domain.kinds import EngineKind
 from blazar.domain.socket_paths import socket_path
 from tests.fakes.clock import FakeClock
 from tests.fakes.processes import FakeProcesses
-from tests.support.engine import LoopClock, RealEntropy, stub_model, stub_server, until
+from tests.support.engine import LoopClock, RealEntropy, recorded, stub_model, stub_server, until
 
 PROCESSES = SystemProcesses()
 
@@ -50,13 +50,13 @@ def door(at: int | str, key: str, model: str) -> ChildPool:
     return ChildPool("localhost", 0, key, model, at) if isinstance(at, str) else ChildPool("127.0.0.1", at, key, model)
 
 
-def make(run_dir: Path, clock: Clock | None = None, processes: Processes = PROCESSES) -> SubprocessChildren:
+def make(run_dir: Path, clock: Clock | None = None, processes: Processes = PROCESSES, **odd: Any) -> SubprocessChildren:
     return SubprocessChildren(
         run_dir,
         clock or LoopClock(),
         RealEntropy(),
         door,
-        {EngineKind.LLAMACPP: LLAMACPP},
+        {EngineKind.LLAMACPP: replace(LLAMACPP, **odd)},
         processes=processes,
     )
 
@@ -337,6 +337,81 @@ def test_a_port_taken_twice_is_an_exit(tmp_path: Path, run_dir: Path, monkeypatc
     taken.close()
 
 
+def test_odd_one_that_shares_its_port_is_ended(tmp_path: Path, run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would serve half of our requests and never fail: it is ended, once, and begins on another port (case G17)."""
+    verdicts = [False, None]
+    monkeypatch.setattr(module, "listens_alone", lambda _pid, _port: verdicts.pop(0))
+
+    async def scenario() -> None:
+        child = await make(run_dir, alone=True).spawn(a_plan(tmp_path))
+        first = child.pid
+        await ready(child)
+        assert child.pid != first
+        assert verdicts == []
+        assert await ended(child) == 0
+
+    run(scenario)
+
+
+def test_one_that_shares_every_port_is_an_exit(tmp_path: Path, run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second time is an end like any other, and no third one follows."""
+    monkeypatch.setattr(module, "listens_alone", lambda _pid, _port: False)
+
+    async def scenario() -> None:
+        child = await make(run_dir, alone=True).spawn(a_plan(tmp_path))
+        while not child._ended.done():
+            assert not await child.is_ready()
+            await asyncio.sleep(0.01)
+        assert await child.wait() == -signal.SIGKILL
+        await child.aclose()
+
+    run(scenario)
+
+
+def test_a_load_that_has_failed_for_good_ends_the_child(tmp_path: Path, run_dir: Path) -> None:
+    """A server that stays behind a failed load is ended when it says so; one that says so while it loads is another kind."""
+
+    async def scenario() -> None:
+        child = await make(run_dir, failed=503).spawn(a_plan(tmp_path, load_secs=60))
+        while not child._ended.done():
+            assert not await child.is_ready()
+            await asyncio.sleep(0.01)
+        assert await child.wait() == -signal.SIGKILL
+        await child.aclose()
+
+    run(scenario)
+
+
+def test_a_child_whose_health_says_nothing_is_asked_to_compute(tmp_path: Path, run_dir: Path) -> None:
+    """One request, once; it is ready when that is answered, whatever the answer is."""
+    record = tmp_path / "record"
+
+    async def scenario() -> None:
+        child = await served(make(run_dir, proof=b'{"messages":[],"max_tokens":1}'), a_plan(tmp_path, record=record))
+        assert await child.is_ready()
+        assert [row["path"] for row in recorded(record, "request")].count("/v1/chat/completions") == 1
+        assert await ended(child) == 0
+
+    run(scenario)
+
+
+def test_a_folder_is_known_under_its_real_path_too(tmp_path: Path, run_dir: Path) -> None:
+    """Some engines resolve links in what they list, and a data folder may be one."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+
+    async def scenario() -> None:
+        plan = a_plan(tmp_path, wrong_alias=str((tmp_path / "real").resolve()))
+        child = await served(make(run_dir), plan._replace(listed=str(tmp_path / "link")))
+        assert await ended(child) == 0
+        other = await make(run_dir).spawn(plan._replace(listed="/elsewhere"))
+        await until(lambda: "listening" in " ".join(other.last_lines(5)) or other.progress() > 0)
+        assert not await other.is_ready()
+        await ended(other)
+
+    run(scenario)
+
+
 def test_ports_just_given_are_not_given_again(tmp_path: Path, run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two children that have not bound yet never get the same port."""
     monkeypatch.setattr(module, "free_port", iter((7001, 7001, 7002)).__next__)
@@ -567,7 +642,7 @@ def on_a_socket(plan: LaunchPlan, run_dir: Path, **more: Any) -> LaunchPlan:
 
 
 def test_the_words_of_a_child_on_a_port_are_what_they_always_were(tmp_path: Path, run_dir: Path) -> None:
-    """ODD: nothing about sockets may change them (contract): host, port and key file, behind the plan's own words."""
+    """Nothing about sockets may change them (contract): host, port and key file, behind the plan's own words."""
 
     async def scenario() -> None:
         plan = a_plan(tmp_path)

@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 
 from blazar.adapters.engines import devices as module
-from blazar.adapters.engines.builds import ArchiveBuilds
 from blazar.adapters.engines.devices import EngineDevices, devices_in
 from blazar.adapters.engines.probe import HelpProbe
-from blazar.adapters.hardware.processes import SystemProcesses
 from blazar.application.ports.hardware import ListedDevice
 from tests.fakes.engines import an_engine
+from tests.support.builds import unpacked
 from tests.support.shared import shared
 from tests.support.supervision import KnowsAll
 
@@ -148,7 +147,7 @@ def test_a_real_build_for_the_processor(tmp_path):
     """The archive's llama-server lists no device."""
     archive = shared("engines/llama-b11434-bin-linux-x64.tar.gz")
     digests = dict(reversed(line.split()) for line in shared("engines/SHA256SUMS").read_text().splitlines())
-    _, server = ArchiveBuilds(tmp_path, SystemProcesses()).unpack(str(archive), None, digests[archive.name])
+    _, server = unpacked(tmp_path, archive, digests[archive.name])
     assert EngineDevices(HelpProbe()).list_devices(an_engine(server_path=server)) == ()
 
 
@@ -162,6 +161,24 @@ def test_it_is_told_of_workers(tmp_path):
     assert lister.list_devices(engine) == ()
     assert lister.list_devices(engine, "dead:1") == ()
     assert EngineDevices(KnowsAll({module.FLAG})).list_devices(engine, "10.0.0.2:50052") == ()
+
+
+def test_it_is_told_of_workers_that_serve(tmp_path):
+    """Those that can be reached count, whatever the others do; what is known is not asked for again."""
+    body = f"workers = sys.argv[sys.argv.index('--rpc') + 1] if '--rpc' in sys.argv else ''\nif 'dead' in workers: sys.exit(134)\n{lists()}\nif workers: print(f'  RPC0: {{workers}} (9 MiB, 8 MiB free)')"
+    engine = build(tmp_path / "engine", body)
+    asked = []
+
+    def reachable(workers):
+        asked.append(workers)
+        return ",".join(one for one in workers.split(",") if "dead" not in one)
+
+    lister = EngineDevices(KnowsAll({module.FLAG, module.WORKERS}), reachable=reachable)
+    assert [row.label for row in lister.list_devices(engine, "dead:1,far:1") or ()] == ["far:1"]
+    assert lister.list_devices(engine, "dead:1") == ()
+    assert asked == ["dead:1,far:1", "far:1", "dead:1"]
+    assert [row.label for row in lister.list_devices(engine, "far:1") or ()] == ["far:1"]
+    assert asked[3:] == []
 
 
 def test_a_worker_that_comes_later_is_seen(tmp_path):

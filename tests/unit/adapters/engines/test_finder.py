@@ -67,3 +67,11 @@ def test_a_bad_name_is_a_sentence(tmp_path: Path) -> None:
     for named in ("missing", "plain", ""):
         with pytest.raises(Malformed, match="BLAZAR_ENGINE_PATH names"):
             SystemEngineFinder({"BLAZAR_ENGINE_PATH": str(tmp_path / named)}).find_local()
+
+
+@pytest.mark.parametrize("named", ["~nobody-of-that-name/x", "x" * 5000, "a\0b"])
+def test_an_impossible_name_is_a_sentence(named: str) -> None:
+    """Somebody's home who is not here, longer than a name may be: named with the variable, and not at length."""
+    with pytest.raises(Malformed, match="BLAZAR_ENGINE_PATH names") as caught:
+        SystemEngineFinder({"BLAZAR_ENGINE_PATH": named}).find_local()
+    assert len(str(caught.value)) < 500

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,48 @@ def test_a_damaged_file_counts_as_absent(folder: Path, text: str) -> None:
     assert store.load(NAME) is None
     store.save(NAME, FOUND)
     assert store.load(NAME) == FOUND
+
+
+def _sparse(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(2**30)
+
+
+def _copied(path: Path) -> None:
+    ManifestStore(path.parent).save("1" * 64, FOUND)
+    (path.parent / f"{'1' * 64}.json").rename(path)
+
+
+PLANTED: dict[str, Callable[[Path], object]] = {
+    "a link to another file": lambda path: path.symlink_to("/etc/passwd"),
+    "a link to itself": lambda path: path.symlink_to(path),
+    "a device that never ends": lambda path: path.symlink_to("/dev/zero"),
+    "a pipe that nobody writes": os.mkfifo,
+    "a gigabyte of nothing": _sparse,
+    "another build's": _copied,
+    "no UTF-8": lambda path: path.write_bytes(b"\xff\xfe{"),
+}
+
+
+@pytest.mark.parametrize("plant", PLANTED.values(), ids=PLANTED)
+def test_what_was_planted_counts_as_absent(folder: Path, plant: Callable[[Path], object]) -> None:
+    """Nothing of it is waited for, and what is kept next takes its place and not that of what it leads to."""
+    folder.mkdir(parents=True)
+    path = folder / f"{NAME}.json"
+    plant(path)
+    store = ManifestStore(folder)
+    assert store.load(NAME) is None
+    store.save(NAME, FOUND)
+    assert store.load(NAME) == FOUND
+    assert path.is_file()
+    assert not path.is_symlink()
+
+
+@pytest.mark.parametrize("plant", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), Path.mkdir])
+def test_what_is_no_file_is_no_build(tmp_path: Path, plant: Callable[[Path], object]) -> None:
+    """Its bytes would be waited for, or never end."""
+    plant(tmp_path / "engine")
+    assert build_of(an_engine(server_path=str(tmp_path / "engine"))) is None
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:

@@ -14,10 +14,10 @@ from blazar.adapters.engines.llamacpp.flags import LLAMACPP_FLAGS
 from blazar.adapters.engines.llamacpp.reserved import RESERVED
 from blazar.adapters.engines.manifests import ManifestStore
 from blazar.adapters.engines.probe import HelpProbe
-from blazar.adapters.hardware.processes import SystemProcesses
 from blazar.domain.argv import compile_argv
 from blazar.domain.errors import Malformed
 from tests.fakes.engines import an_engine
+from tests.support.builds import unpacked
 from tests.support.engine import stub_server
 from tests.support.shared import shared
 
@@ -203,11 +203,9 @@ def test_builds_are_asked_in_a_clean_environment(tmp_path: Path, monkeypatch: py
 
 def test_the_real_help_knows_every_flag_of_the_table(tmp_path: Path) -> None:
     """Each spelling that the table can say stands in the help of the real build."""
-    from blazar.adapters.engines.builds import ArchiveBuilds
-
     archive = shared("engines/llama-b11434-bin-linux-x64.tar.gz")
     digests = dict(reversed(line.split()) for line in shared("engines/SHA256SUMS").read_text().splitlines())
-    _, server = ArchiveBuilds(tmp_path, SystemProcesses()).unpack(str(archive), None, digests[archive.name])
+    _, server = unpacked(tmp_path, archive, digests[archive.name])
     known = HelpProbe().manifest(an_engine(server_path=server))
     assert len(known) > 300
     assert {flag.name for flag in LLAMACPP_FLAGS} <= set(known)

@@ -12,6 +12,7 @@ import pytest
 
 from blazar.adapters.engines.builds import ArchiveBuilds
 from blazar.adapters.engines.children import SubprocessChildren
+from blazar.adapters.engines.drivers import PROGRAMS
 from blazar.adapters.engines.finder import SystemEngineFinder
 from blazar.adapters.engines.llamacpp.spec import LLAMACPP
 from blazar.adapters.engines.probe import HelpProbe
@@ -80,7 +81,8 @@ def test_a_release_archive_is_installed_and_serves(tmp_path: Path) -> None:
         reversed(line.split()) for line in shared("engines/SHA256SUMS").read_text().splitlines()
     )
     probe, catalog = HelpProbe(LLAMACPP.scrubbed), MemoryEngineCatalog()
-    install = InstallEngine(catalog, ArchiveBuilds(tmp_path / "engines", SystemProcesses()), probe, LoopClock())
+    builds = ArchiveBuilds(tmp_path / "engines", SystemProcesses())
+    install = InstallEngine(catalog, builds, probe, LoopClock(), PROGRAMS)
     engine = install(str(archive), digests[archive.name])
     assert (engine.tag, engine.active) == ("b11434", True)
     assert engine.version.startswith("0.6.0")

@@ -1,9 +1,12 @@
 """Taking archives apart. What becomes of the parts stands in test_builds."""
 
 import io
+import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from blazar.adapters.engines import unpacking
 from blazar.adapters.engines.unpacking import BadArchive, unpack
@@ -103,3 +106,76 @@ def test_a_cut_archive_is_damaged(write, tmp_path):
         folder.mkdir()
         with pytest.raises(BadArchive):
             unpack(io.BytesIO(whole[:cut]), folder)
+
+
+def test_a_damaged_header_is_not_the_end(tmp_path):
+    """What stands behind it would be missing without a word."""
+    path = write_tar(tmp_path / "a.tar", [Entry("f", b"x" * 512), Entry("g", b"y")], "w")
+    data = bytearray(path.read_bytes())
+    data[1024 + 150] ^= 1  # in the checksum of the second header
+    path.write_bytes(data)
+    with pytest.raises(BadArchive, match="damaged header"):
+        taken(path, tmp_path / "out")
+
+
+PARTS = st.sampled_from(
+    [
+        "a",
+        "A",
+        "b",
+        "..",
+        ".",
+        "",
+        "nul",
+        "x.",
+        "x ",
+        "é",
+        "e\u0301",
+        "c:",
+        "a\\b",
+        "\x00",
+        "\n",
+        "lib.so",
+        "lib.so.1",
+        "~",
+        "-rf",
+        "$(x)",
+    ]
+)
+NAMES = st.lists(PARTS, min_size=1, max_size=4).map("/".join)
+ENTRIES = st.builds(
+    Entry,
+    NAMES,
+    st.one_of(st.just(b"x"), NAMES.map(str.encode)),
+    st.sampled_from(["file", "file", "folder", "link", "hard", "device", "pipe"]),
+    st.sampled_from([0o644, 0o755, 0o6777, 0o000]),
+)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(entries=st.lists(ENTRIES, max_size=6))
+def test_whatever_an_archive_says_it_stays_in_its_folder(tmp_path, entries):
+    """Refused, or: plain files and folders with plain modes, links to files beside them, nothing outside, nothing lost."""
+    base = tmp_path / "case"
+    shutil.rmtree(base, ignore_errors=True)
+    base.mkdir()
+    out = base / "out"
+    entries = [entry._replace(data=b"") if entry.kind == "folder" else entry for entry in entries]
+    path = write_tar(base / "a.tar", entries, "w")
+    try:
+        taken(path, out)
+    except BadArchive:
+        assert sorted(one.name for one in base.iterdir()) in (["a.tar", "out"], ["a.tar"])
+        return
+    assert sorted(one.name for one in base.iterdir()) == ["a.tar", "out"]
+    files = 0
+    for one in out.rglob("*"):
+        if one.is_symlink():
+            assert one.resolve().parent == one.parent.resolve()
+            assert one.resolve().is_file()
+        elif one.is_file():
+            assert one.stat().st_mode & 0o7022 == 0
+        else:
+            assert one.is_dir()
+        files += not one.is_dir() or one.is_symlink()
+    assert files == sum(entry.kind != "folder" for entry in entries)

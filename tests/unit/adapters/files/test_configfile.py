@@ -237,3 +237,14 @@ def test_keys_are_not_written_into_a_file_that_is_wrong(tmp_path):
     with pytest.raises(StoreTrouble, match="'port' must be a whole number"):
         write_new_keys(path, {"BLAZAR_KEYS": "a:secret"})
     assert path.read_text() == "port = 'x'\n"
+
+
+def test_where_nothing_is_to_be_changed_a_read_only_file_is_no_trouble(tmp_path, monkeypatch):
+    """What it should say, it says; who wants something else is told why that cannot be."""
+    path = tmp_path / "config.toml"
+    path.write_text("port = 1\n")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert change_config(path, lambda text: text) is False
+    with pytest.raises(StoreTrouble, match="read-only"):
+        change_config(path, lambda _: "port = 2\n")
+    assert path.read_text() == "port = 1\n"

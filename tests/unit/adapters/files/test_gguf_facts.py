@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from blazar.adapters.files.gguf import read_header
-from blazar.adapters.files.gguf_facts import SAMPLE, fingerprint, quant_name, vet_model
+from blazar.adapters.files.gguf_facts import SAMPLE, fingerprint, quant_name, vet_adapter, vet_model
+from blazar.domain import teaching
 from blazar.domain.errors import BadModelFile
 from tests.support.gguf_files import U16, Gguf, Row, Value, save_shards, tiny
 
@@ -26,6 +27,36 @@ def _quant(path: Path, file: Gguf) -> str:
 def test_the_quantisation_has_the_name_people_use(tmp_path: Path, file_type: Any, name: str) -> None:
     """general.file_type decides; where it says nothing known, the type that most bytes are of."""
     assert _quant(tmp_path / "m.gguf", tiny().having(general__file_type=file_type)) == name
+
+
+@pytest.mark.parametrize(
+    ("facts", "why"),
+    [
+        ({}, teaching.adapter_is_other("model")),
+        ({"general__type": "model"}, teaching.adapter_is_other("model")),
+        ({"general__type": "mmproj"}, teaching.adapter_is_other("mmproj")),
+        ({"general__type": "adapter"}, teaching.adapter_is_other("nameless adapter")),
+        ({"general__type": "adapter", "adapter__type": "ia3"}, teaching.adapter_is_other("ia3 adapter")),
+        (
+            {"general__type": "adapter", "adapter__type": "lora", "general__architecture": "qwen2"},
+            teaching.adapter_for_other("qwen2", "llama"),
+        ),
+    ],
+)
+def test_what_cannot_be_laid_over_a_model_is_no_adapter(tmp_path: Path, facts: dict[str, str], why: str) -> None:
+    """The engine would end itself over each of them."""
+    file = str(tiny().having(**facts).save(tmp_path / "l.gguf"))
+    with pytest.raises(BadModelFile) as caught:
+        vet_adapter(file, read_header(file), "llama")
+    assert caught.value.why == why
+
+
+def test_an_adapter_is_taken(tmp_path: Path) -> None:
+    """One for the model's architecture; for any where that is unknown."""
+    made = {"general__type": "adapter", "adapter__type": "lora"}
+    for arch, asked in (("llama", "llama"), ("qwen2", "")):
+        file = str(tiny().having(**made, general__architecture=arch).save(tmp_path / f"{arch}.gguf"))
+        vet_adapter(file, read_header(file), asked)
 
 
 def test_the_fingerprint_knows_a_model_again_and_tells_others_apart(tmp_path: Path) -> None:

@@ -221,3 +221,111 @@ def test_one_byte_in_the_middle_makes_another_file(tmp_path: Path) -> None:
     (tmp_path / "y").mkdir()
     with pytest.raises(BadModelFile):
         weights.same((str(tmp_path / "x"),), (str(tmp_path / "y"),))
+
+
+ENCODER = Gguf(
+    [("general.architecture", "clip"), ("clip.has_vision_encoder", True)],
+    [Row("v.patch_embd.weight", (14, 14, 3, 64), 1)],
+)
+
+
+def test_a_projector_beside_a_model_comes_along(weights: DiskWeightFiles, tmp_path: Path) -> None:
+    """Linked under the model's own name, found by it, taken along by a copy, and gone with the model."""
+    source = tiny().save(tmp_path / "m.gguf")
+    beside = ENCODER.save(tmp_path / "mmproj-F16.gguf")
+    files, owned = weights.link("a", (str(source),))
+    assert owned
+    found = Path(weights.projector_file(files))
+    assert found.parent == weights.folder
+    assert found.samefile(beside)
+    copied, _ = weights.link("b", files)
+    assert Path(weights.projector_file(copied)).samefile(beside)
+    weights.unlink(files)
+    assert not found.exists()
+    assert Path(weights.projector_file(copied)).samefile(beside)
+    weights.unlink(copied)
+    assert list(weights.folder.iterdir()) == []
+    assert beside.exists()
+
+
+def test_a_projector_that_cannot_be_used_ends_no_import(weights: DiskWeightFiles, tmp_path: Path) -> None:
+    """The model is sound without."""
+    source = tiny().save(tmp_path / "m.gguf")
+    (tmp_path / "mmproj-m.gguf").write_bytes(b"no model at all")
+    files, owned = weights.link("a", (str(source),))
+    assert owned
+    assert weights.projector_file(files) == ""
+    assert [path.name for path in weights.folder.iterdir()] == ["a.gguf"]
+
+
+FOLDER = ("a.gguf", "sub/b.json")
+
+
+def _two(tmp_path: Path) -> tuple[str, str]:
+    return str(tiny().save(tmp_path / "in" / "a.gguf")), str(tiny(blocks=3).save(tmp_path / "in" / "b.gguf"))
+
+
+def test_nothing_of_anybody_elses_may_lie_in_a_models_folder(weights: DiskWeightFiles, tmp_path: Path) -> None:
+    """Engines read all of it. What an import left that did not end is no stranger."""
+    files = _two(tmp_path)
+    folder = weights.folder / "m"
+    (links, _) = weights.link("m", files, FOLDER)
+    Path(links[0]).unlink()
+    assert weights.link("m", files, FOLDER) == (links, True)
+    (folder / "extra.safetensors").touch()
+    with pytest.raises(Conflict, match=r"extra\.safetensors is in the way"):
+        weights.link("m", files, FOLDER)
+    weights.unlink(links, str(folder))
+    assert [one.name for one in folder.iterdir()] == ["extra.safetensors"]
+
+
+@pytest.mark.parametrize("kind", ["link", "file", "dangling"])
+def test_the_place_of_a_models_folder_may_be_taken(weights: DiskWeightFiles, tmp_path: Path, kind: str) -> None:
+    """By a symlink to somebody's own, or by a file: nothing is put there."""
+    files = _two(tmp_path)
+    weights.folder.mkdir(parents=True)
+    place = weights.folder / "m"
+    if kind == "file":
+        place.touch()
+    else:
+        place.symlink_to(tmp_path / ("in" if kind == "link" else "nowhere"))
+    with pytest.raises(Conflict, match="in the way"):
+        weights.link("m", files, FOLDER)
+    assert sorted(one.name for one in (tmp_path / "in").iterdir()) == ["a.gguf", "b.gguf"]
+
+
+def test_a_folder_that_was_put_there_by_hand_stays_its_owners(weights: DiskWeightFiles, tmp_path: Path) -> None:
+    """With all that lies in it."""
+    folder = weights.folder / "m"
+    files = (str(tiny().save(folder / "a.gguf")), str(tiny().save(folder / "sub" / "b.json")))
+    (folder / "README.md").touch()
+    assert weights.link("m", files, FOLDER) == (files, False)
+
+
+def test_a_second_file_that_fails_takes_folder_and_first_link_along(
+    weights: DiskWeightFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of a folder or nothing; what cannot be linked is referred to (D36)."""
+    files, link = _two(tmp_path), os.link
+
+    def second(source: str, target: str) -> None:
+        if target.endswith("b.json"):
+            raise OSError(errno.EMLINK, "Too many links")
+        link(source, target)
+
+    monkeypatch.setattr(os, "link", second)
+    assert weights.link("m", files, FOLDER) == (files, False)
+    assert not (weights.folder / "m").exists()
+
+
+def test_a_path_that_leads_out_of_a_models_folder_is_left_alone(weights: DiskWeightFiles, tmp_path: Path) -> None:
+    """By dots, by another model's folder, by a folder that is none of ours."""
+    links, _ = weights.link("m", _two(tmp_path), FOLDER)
+    outside = tiny().save(tmp_path / "out.gguf")
+    folder = str(weights.folder / "m")
+    weights.unlink((str(outside), f"{folder}/../m/a.gguf", f"{folder}/../../../out.gguf"), folder)
+    weights.unlink(links, str(weights.folder / "n"))
+    weights.unlink((str(outside),), str(tmp_path))
+    weights.unlink(links, str(weights.folder))
+    assert outside.exists()
+    assert weights.missing(links) is None

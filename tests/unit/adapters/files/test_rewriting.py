@@ -2,7 +2,9 @@
 
 import errno
 import os
+import signal
 import stat
+import subprocess
 import sys
 import threading
 import types
@@ -282,3 +284,88 @@ def test_what_is_no_file_is_left_alone(tmp_path):
             rewrite(path, lambda _: b"new")
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert ring.is_symlink()
+
+
+def test_drafts_of_killed_writers_go(file):
+    """The next writer takes them away; what only looks like one stays."""
+    left = file.with_name(".c.toml.20200101T000000.000000Z.tmp")
+    theirs = [file.with_name(name) for name in (".c.toml.tmp", ".d.toml.20200101T000000.000000Z.tmp", "c.toml.tmp")]
+    for path in (left, *theirs):
+        path.touch()
+    assert rewrite(file, lambda old: old) is False
+    assert not left.exists()
+    assert all(path.exists() for path in theirs)
+
+
+def test_a_writer_that_is_stopped_is_not_waited_for_for_ever(file, monkeypatch):
+    """Then it is told, and nothing was written."""
+    fcntl = pytest.importorskip("fcntl")
+    monkeypatch.setattr(rewriting, "LOCK_SECS", 0.05)
+    with file.with_name(".c.toml.lock").open("wb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(OSError, match=r"another program has been writing it for 0\.05 s"):
+            rewrite(file, lambda _: b"new")
+        assert file.read_bytes() == b"old\n"
+    assert rewrite(file, lambda _: b"new") is True
+
+
+KILLED_AT = """
+import os, signal, sys
+from pathlib import Path
+from blazar.adapters.files.rewriting import rewrite
+left = int(sys.argv[2])
+def deadly(real):
+    def call(*words, **more):
+        global left
+        left -= 1
+        if left == 0: os.kill(os.getpid(), signal.SIGKILL)
+        return real(*words, **more)
+    return call
+for name in ("open", "fsync", "close", "fdopen", "listdir", "unlink", "chmod", "replace", "rename", "stat"):
+    setattr(os, name, deadly(getattr(os, name)))
+rewrite(Path(sys.argv[1]), lambda old: b"new\\n" if old == b"old\\n" else b"old\\n")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
+def test_a_writer_may_be_killed_at_every_step(file):
+    """The file is the old one or the new one, whole; the next writer is not kept out and finds nothing that grows."""
+    steps = 0
+    while True:
+        steps += 1
+        done = subprocess.run([sys.executable, "-c", KILLED_AT, str(file), str(steps)], timeout=60, check=False)
+        assert done.returncode in (0, -signal.SIGKILL)
+        assert file.read_bytes() in (b"old\n", b"new\n")
+        if done.returncode == 0:
+            break
+        assert rewrite(file, lambda _: b"old\n") in (True, False)
+    assert steps > 15
+    left = [path.name for path in file.parent.iterdir()]
+    assert len(left) <= KEPT + 1
+    assert all(name == "c.toml" or name.endswith(".bak") for name in left)
+
+
+def test_a_gigabyte_is_left_alone(tmp_path):
+    """As it is when it is read."""
+    with (tmp_path / "c.toml").open("wb") as file:
+        file.truncate(2**30)
+    with pytest.raises(OSError, match="more than 4194304 bytes"):
+        rewrite(tmp_path / "c.toml", lambda _: b"new")
+    assert [path.name for path in tmp_path.iterdir()] == ["c.toml"]
+
+
+def test_a_lock_of_another_user_is_named(file, monkeypatch):
+    """Root that was killed over it leaves one behind that nobody else can open."""
+    lock = file.with_name(".c.toml.lock")
+    lock.touch()
+    real = os.open
+
+    def refusing(path, *more):
+        if path == lock:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return real(path, *more)
+
+    monkeypatch.setattr(os, "open", refusing)
+    with pytest.raises(PermissionError, match=r"\.c\.toml\.lock beside it belongs to another user"):
+        rewrite(file, lambda _: b"new")
+    assert file.read_bytes() == b"old\n"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from blazar.adapters.files.shards import files_of
+from blazar.adapters.files.shards import files_of, models_in
 from blazar.domain.errors import Malformed
 from blazar.domain.weight_names import shard_name
 
@@ -57,11 +57,13 @@ def test_a_folder_must_hold_exactly_one_model(tmp_path: Path) -> None:
         files_of(tmp_path / "two")
 
 
-def test_safetensors_are_told_what_to_do(tmp_path: Path) -> None:
-    """A folder of them, or one file; beside a GGUF file they are in nobody's way."""
-    _touch(tmp_path, "model-00001-of-00002.safetensors", "config.json")
-    for path in (tmp_path, tmp_path / "model-00001-of-00002.safetensors"):
-        with pytest.raises(Malformed, match=r"llama\.cpp cannot load: convert them"):
-            files_of(path)
-    _touch(tmp_path, "m.gguf")
+def test_safetensors_are_in_nobodys_way(tmp_path: Path) -> None:
+    """The GGUF file of a folder is found among them."""
+    _touch(tmp_path, "model-00001-of-00002.safetensors", "config.json", "m.gguf")
     assert files_of(tmp_path) == (tmp_path / "m.gguf",)
+
+
+def test_models_are_told_by_their_first_file() -> None:
+    """In the order of the names; projectors and files of other kinds are none."""
+    names = ["b-00002-of-00002.gguf", "b-00001-of-00002.gguf", "a.gguf", "mmproj-a.gguf", "c.safetensors"]
+    assert models_in(names) == ["a.gguf", "b-00001-of-00002.gguf"]

@@ -45,7 +45,7 @@ def test_a_group_that_is_not_there_is_skipped(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "nonsense", "0", "::\n", "x:y"])
-def test_odd_memberships_find_nothing_beyond_the_mount(tmp_path, text):
+def test_strange_memberships_find_nothing_beyond_the_mount(tmp_path, text):
     """Nothing is raised."""
     assert found(machine(tmp_path, text), "memory") == []
 

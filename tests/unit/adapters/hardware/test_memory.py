@@ -112,7 +112,7 @@ def test_a_busy_machine_bounds_the_group(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "garbage\n", "0::\n", "::::\n", "0::/../../etc\n", "4:memory\n"])
-def test_odd_memberships_are_no_limit(tmp_path, text):
+def test_strange_memberships_are_no_limit(tmp_path, text):
     """Whatever /proc says, nothing outside the mount is read and nothing raises."""
     assert limited(MACHINE, write(tmp_path, {"proc/self/cgroup": text, "sys/fs/cgroup/x": ""})) == MACHINE
 

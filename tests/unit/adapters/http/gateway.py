@@ -133,6 +133,7 @@ class Parts:
         self.removed: list[tuple[str, bool]] = []
         self.fitted: list[dict[str, Any]] = []
         self.feed = EndedFeed()
+        self.standing: list[Told] = []
         self.broken: Exception | None = None
         self.quart = create_app(self.blueprints())
         entrance = Entrance()
@@ -148,7 +149,7 @@ class Parts:
             children_blueprint(Children(supervising=self.supervising, list_models=self.list_models, clock=self.clock)),
             reports_blueprint(Reports(explain=self.explain, diagnose=self.diagnose, list_engines=lambda: [ENGINE])),
             fit_blueprint(Fit(self.fit, lambda: ())),
-            events_blueprint(EventPages(self.feed)),
+            events_blueprint(EventPages(self.feed, lambda: self.standing)),
             config_blueprint(ConfigPages(lambda: {"path": "config.toml", "values": {"port": 11435}})),
             models_blueprint(self.list_models),
             library_blueprint(library),

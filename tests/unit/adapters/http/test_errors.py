@@ -116,6 +116,12 @@ def test_the_field_that_a_child_named_is_param() -> None:
     assert (shown["error"]["param"], shown["error"]["message"]) == ("n", "Field 'n': no")
 
 
+def test_odd_the_answer_to_a_wrong_key_has_no_param() -> None:
+    """Every other refusal of this dialect has one, if only null."""
+    assert set(json.loads(problem(errors.Unauthorized(), Dialect.OPENAI).body)["error"]) == {"message", "type", "code"}
+    assert json.loads(problem(errors.Refusal("s"), Dialect.OPENAI).body)["error"]["param"] is None
+
+
 def test_sentences_keep_their_letters() -> None:
     """UTF-8, not escapes."""
     assert "é".encode() in problem(errors.Refusal("é"), Dialect.OLLAMA).body

@@ -1,7 +1,9 @@
 """What is special about the catalogs on SQLite: how paths are stored, and that no error leaves a kind without a build."""
 
+import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ from sqlalchemy import text
 
 from blazar.adapters.store.catalog import SqliteEngineCatalog, SqliteModelCatalog
 from blazar.adapters.store.database import Database
-from blazar.domain.errors import StoreTrouble
+from blazar.domain.errors import EngineNotFound, StoreTrouble
 from blazar.domain.kinds import EngineKind, Provenance
 from tests.fakes.catalog import a_model
 from tests.fakes.engines import an_engine
@@ -120,3 +122,104 @@ def test_replacing_an_engine_keeps_what_hangs_on_it(database: Database) -> None:
     assert _stored(database, "SELECT count(*) FROM profiles") == 1
     models.remove_model("tiny")
     assert _stored(database, "SELECT count(*) FROM profiles") == 0
+
+
+def test_no_writing_method_stores_where_the_data_folder_is(database: Database) -> None:
+    """The invariant holds at birth, whoever writes the row and whatever the command says (contract)."""
+    data = database.path.parent
+    catalog = SqliteEngineCatalog(database)
+    server = str(data / "engines" / "v" / "bin" / "python")
+    row = an_engine("v", server_path=server, command=(server, str(data / "engines" / "v" / "start.py")))
+    writers: dict[str, Callable[[], object]] = {
+        "add_engine": lambda: catalog.add_engine(row),
+        "set_active": lambda: catalog.set_active(row.kind, "v", 1.0),
+        "amend_engine": lambda: catalog.amend_engine("v", lambda one: replace(one, server_path=server, pinned=True)),
+        "heal_paths": catalog.heal_paths,
+    }
+    for write in writers.values():
+        write()
+        with database.reading() as session:
+            (stored,) = session.connection().execute(text("SELECT * FROM engines")).all()
+        assert str(data) not in repr(stored)
+        found = catalog.find_engine("v")
+        assert found is not None
+        assert (found.server_path, found.words) == (server, row.words)
+    methods = {name for name, value in vars(SqliteEngineCatalog).items() if callable(value) and name[0] != "_"}
+    assert methods == {*writers, "find_engine", "list_engines", "remove_engine"}
+
+
+def test_the_boot_walk_heals_stragglers(database: Database) -> None:
+    """Rows with absolute paths, of this folder or of the one that it was moved from; the command with them."""
+    data = database.path.parent
+    catalog = SqliteEngineCatalog(database)
+    program = data / "engines" / "b1" / "llama-server"
+    program.parent.mkdir(parents=True)
+    program.touch()
+    for tag in ("b1", "b2", "local"):
+        provenance = Provenance.LOCAL if tag == "local" else Provenance.ARCHIVE
+        catalog.add_engine(an_engine(tag, server_path=f"/was/engines/{tag}/llama-server", provenance=provenance))
+    strays = {"b1": "/was/here/engines/b1/llama-server", "b2": f"{data}/engines/b2/llama-server", "local": str(program)}
+    with database.writing() as session:
+        for tag, path in strays.items():
+            session.connection().execute(
+                text("UPDATE engines SET server_path = :path, command = :words WHERE tag = :tag"),
+                {"path": path, "words": json.dumps([path, "serve"]), "tag": tag},
+            )
+    assert catalog.heal_paths() == ["b1", "b2"]
+    assert catalog.heal_paths() == []
+    assert _stored(database, "SELECT server_path FROM engines WHERE tag = 'b1'") == "engines/b1/llama-server"
+    assert _stored(database, "SELECT server_path FROM engines WHERE tag = 'b2'") == "engines/b2/llama-server"
+    assert _stored(database, "SELECT server_path FROM engines WHERE tag = 'local'") == str(program)
+    found = catalog.find_engine("b1")
+    assert found is not None
+    assert found.words == (str(program), "serve")
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("kind", "vllm"),
+        ("provenance", "magic"),
+        ("architectures", "no json"),
+        ("architectures", "7"),
+        ("command", "zzz"),
+        ("command", "7"),
+    ],
+)
+def test_an_engine_that_cannot_be_read_takes_no_other_along(database: Database, column: str, value: str) -> None:
+    """A kind of a newer version, a change by hand: it is as good as none, is left alone, and may be written anew."""
+    catalog = SqliteEngineCatalog(database)
+    catalog.add_engine(an_engine("b1", active=True))
+    catalog.add_engine(an_engine("b2", active=False))
+    with database.writing() as session:
+        session.connection().execute(
+            text(f"UPDATE engines SET {column} = '{value}', server_path = '/x/engines/b1' WHERE tag = 'b1'")
+        )
+    assert ([row.tag for row in catalog.list_engines()], catalog.find_engine("b1")) == (["b2"], None)
+    assert catalog.heal_paths() == []
+    with pytest.raises(EngineNotFound):
+        catalog.amend_engine("b1", lambda row: row)
+    catalog.add_engine(an_engine("b3", active=False))
+    catalog.set_active(EngineKind.LLAMACPP, "b3")
+    assert _stored(database, "SELECT count(*) FROM engines") == 3
+    catalog.add_engine(an_engine("b1", active=False))
+    catalog.remove_engine("b3")
+    assert {row.tag: row.active for row in catalog.list_engines()} in (
+        {"b1": True, "b2": False},
+        {"b1": False, "b2": True},
+    )
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("weights", "onnx"), ("files", "no json"), ("sizes", "7"), ("components", "[[1]]")]
+)
+def test_a_model_that_cannot_be_read_takes_no_other_along(database: Database, column: str, value: str) -> None:
+    """The others are listed; its name may be given anew, and its row removed."""
+    catalog = SqliteModelCatalog(database)
+    catalog.add_model(a_model("a"))
+    catalog.add_model(a_model("b"))
+    with database.writing() as session:
+        session.connection().execute(text(f"UPDATE models SET {column} = '{value}' WHERE name = 'a'"))
+    assert ([one.name for one in catalog.list_models()], catalog.find_model("a")) == (["b"], None)
+    catalog.add_model(a_model("a"))
+    assert [one.name for one in catalog.list_models()] == ["a", "b"]

@@ -5,10 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from blazar.adapters.store.catalog import SqliteEngineCatalog
+from blazar.adapters.store.catalog import SqliteEngineCatalog, SqliteModelCatalog
 from blazar.adapters.store.database import Database
-from blazar.adapters.store.glance import build_of
-from blazar.domain.kinds import EngineKind
+from blazar.adapters.store.glance import build_of, models_in
+from blazar.domain.kinds import EngineKind, Weights
+from tests.fakes.catalog import a_model
 from tests.fakes.engines import an_engine
 
 
@@ -51,6 +52,22 @@ def test_where_nothing_can_be_read_nothing_is_known(tmp_path: Path) -> None:
     text = tmp_path / "text.db"
     text.write_text("x" * 5000)
     assert build_of(text, EngineKind.LLAMACPP) is None
+
+
+def test_models_and_what_they_are_made_of(tmp_path: Path) -> None:
+    """By name; no catalog has no models, and of one that cannot be read nothing is known."""
+    path = tmp_path / "blazar.db"
+    assert models_in(path) == {}
+    assert list(tmp_path.iterdir()) == []
+    database = Database(path)
+    catalog = SqliteModelCatalog(database)
+    catalog.add_model(a_model("a:b"))
+    catalog.add_model(a_model("c", weights=Weights.MLX_QUANT))
+    assert models_in(path) == {"a:b": Weights.GGUF, "c": Weights.MLX_QUANT}
+    database.close()
+    text = tmp_path / "text.db"
+    text.write_text("x" * 5000)
+    assert models_in(text) is None
 
 
 def test_no_orm_is_imported() -> None:

@@ -163,7 +163,8 @@ def test_version_4_becomes_version_5_and_keeps_its_rows(tmp_path: Path) -> None:
     engine = SqliteEngineCatalog(database).find_engine("b6000")
     model = SqliteModelCatalog(database).find_model("tiny")
     database.close()
-    assert engine is not None and model is not None
+    assert engine is not None
+    assert model is not None
     assert (engine.active, engine.source, engine.pinned, engine.architectures) == (True, "", False, ())
     assert (model.folder, model.components) == ("", ())
     Database(tmp_path / "new.db").close()

@@ -98,7 +98,7 @@ def test_more_than_the_bound_is_dropped(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a\udc80", "\x00"])
-def test_odd_names_do_not_stop_the_writer(tmp_path, name):
+def test_strange_names_do_not_stop_the_writer(tmp_path, name):
     """A name that JSON cannot carry costs at most its own line."""
     path = tmp_path / "audit.jsonl"
     run(path, a_served(model=name), a_served())

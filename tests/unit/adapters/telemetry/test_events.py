@@ -18,7 +18,12 @@ def test_a_list_is_told_without_its_brackets(caplog):
     caplog.set_level(logging.INFO)
     LogEvents().emit("config_refused", problems=("line 1: wrong", "line 2: wrong"))
     LogEvents().emit("config_reloaded", changed=("keys",))
-    assert caplog.messages == ["config_refused problems='line 1: wrong; line 2: wrong'", "config_reloaded changed=keys"]
+    LogEvents().emit("config_reloaded", changed=())
+    assert caplog.messages == [
+        "config_refused problems='line 1: wrong; line 2: wrong'",
+        "config_reloaded changed=keys",
+        "config_reloaded",
+    ]
 
 
 def test_what_went_wrong_stands_out(caplog):

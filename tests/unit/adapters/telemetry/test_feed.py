@@ -79,8 +79,8 @@ def test_a_waiting_listener_is_woken() -> None:
     fed(scenario)
 
 
-def test_a_slow_listener_loses_events_and_is_told_how_many() -> None:
-    """What it has is without a hole: the rest can be asked for by the last number."""
+def test_odd_the_newest_event_is_dropped() -> None:
+    """A slow listener loses events and is told how many. What it has is without a hole: the rest can be asked for by the last number."""
 
     async def scenario(feed: Feed, _: FakeClock) -> None:
         slow = feed.listen()

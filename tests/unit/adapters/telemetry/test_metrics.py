@@ -131,7 +131,7 @@ def test_models_beyond_the_cap_are_other():
     assert scrape.value("blazar_requests_total", dialect="openai", model="m000", status="200") == 1
 
 
-def test_odd_names_are_escaped():
+def test_strange_names_are_escaped():
     """Quotes, backslashes, newlines and lone surrogates in a label do not break the format."""
     meter = a_meter()
     for name in ('a"b', "a\\b", "a\nb", "\udc80"):

@@ -3,6 +3,7 @@
 import pytest
 
 from blazar.application.config.address import check_settable, find_address, literal, place_of, typed
+from blazar.application.config.change import set_key, unset_key
 from blazar.domain.errors import Malformed
 
 
@@ -43,6 +44,8 @@ def test_a_key_is_known_by_every_spelling(key, path):
         ("semantic_cache.enable", "enabled"),
         ("model_overrides.a.b.ctxx", "ctx"),
         ("sglang.mem_fraction_sttic", "mem_fraction_static"),
+        ("routing.mode", "engine_routing.mode"),
+        ("model_overrides.m.default_ctx", "ctx"),
     ],
 )
 def test_an_unknown_key_is_answered_with_near_ones(key, near):
@@ -51,8 +54,14 @@ def test_an_unknown_key_is_answered_with_near_ones(key, near):
         find_address(key, {})
 
 
+def test_what_holds_for_every_model_is_not_set_for_one():
+    """It is a key, and not one of an override."""
+    with pytest.raises(Malformed, match=r"'model_overrides\.a\.b\.threads'; threads holds for every model"):
+        find_address("model_overrides.a.b.threads", {})
+
+
 @pytest.mark.parametrize(
-    "key", ["", "port.x", "gateway", "keys.0.name", "gateway.engine_env", ".", "port.", "engine_env."]
+    "key", ["", "port.x", "gateways", "kyes.0.name", "gateway.engine_env", ".", "port.", "engine_env."]
 )
 def test_what_is_no_key_is_refused(key):
     """No hint is better than a wrong one."""
@@ -79,6 +88,13 @@ def test_what_is_no_key_is_refused(key):
 def test_a_key_is_written_where_it_stands(key, raw, place):
     """Never in a second place; a new one is flat, but where a table has taken its name."""
     assert place_of(find_address(key, raw), key, raw) == place
+
+
+def test_odd_a_table_may_have_taken_the_name_of_its_key():
+    """At the root TOML could not hold it beside the table; without the table it is flat as every key is."""
+    address = find_address("reasoning", {})
+    assert place_of(address, "reasoning", {"reasoning": {"reasoning_budget": 1}}) == ("reasoning", "reasoning")
+    assert place_of(address, "reasoning", {"reasoning": "on"}) == place_of(address, "reasoning", {}) == ("reasoning",)
 
 
 @pytest.mark.parametrize(
@@ -164,3 +180,17 @@ def test_bytes_that_are_no_text_are_refused():
     """A shell passes any; no file of ours can hold them."""
     with pytest.raises(Malformed, match="not UTF-8"):
         typed(find_address("host", {}), ["a\udcff"])
+
+
+@pytest.mark.parametrize("key", ["keys.0.name", "keys.name", "failover.targets"])
+def test_a_key_of_tables_that_repeat_is_told_as_that(key):
+    """One word cannot say which entry is meant."""
+    with pytest.raises(Malformed, match=rf"'{key.partition('.')[0]}' is written as tables, one \[\["):
+        find_address(key, {})
+
+
+@pytest.mark.parametrize("act", ["set", "unset"])
+def test_a_group_is_no_key(act):
+    """Its keys are; the sentence names one."""
+    with pytest.raises(Malformed, match=r"'gateway' is no key but a table .*such as gateway\.host"):
+        _ = set_key("", "c.toml", "gateway", ["x"]) if act == "set" else unset_key("", "c.toml", "gateway")

@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from blazar.application.config.change import set_key, unset_key
+from blazar.application.config.change import set_key, set_keys, unset_key, unset_keys
 from blazar.application.config.rules import World
 from blazar.domain.errors import BadConfig, Malformed
 
@@ -35,8 +35,8 @@ def test_saying_it_again_changes_nothing(text, key, word):
     assert (change.text, change.changed) == (text, False)
 
 
-def test_equal_is_not_the_same():
-    """ODD: 1, 1.0 and true are equal to Python and different in a file."""
+def test_odd_equal_is_not_the_same():
+    """1, 1.0 and true are equal to Python and different in a file."""
     assert set_key("yarn_ext_factor = 1\n", PATH, "yarn_ext_factor", ["1.0"]).text == "yarn_ext_factor = 1.0\n"
 
 
@@ -73,6 +73,35 @@ def test_a_broken_file_is_not_set_in():
     with pytest.raises(BadConfig) as caught:
         set_key("prot = 1\nport = 'x'\n", PATH, "slots", ["1"])
     assert [problem.partition(":")[0] for problem in caught.value.problems] == [f"{PATH} line 1", f"{PATH} line 2"]
+
+
+def test_the_key_that_is_wrong_can_be_set_right():
+    """What it was is unknown; everything that is wrong besides is told with its line, the new value without."""
+    change = set_key("# c\ndefault_ctx = 'x' # d\n", PATH, "default_ctx", ["600"])
+    assert (change.text, change.was, change.now) == ("# c\ndefault_ctx = 600 # d\n", None, 600)
+    with pytest.raises(BadConfig) as caught:
+        set_key("prot = 1\ndefault_ctx = 'x'\n", PATH, "default_ctx", ["600"])
+    assert [problem.partition(" (")[0] for problem in caught.value.problems] == [
+        f"{PATH} line 1: unknown key 'prot'; did you mean prio or port?"
+    ]
+    with pytest.raises(BadConfig) as caught:
+        set_key("default_ctx = 'x'\n", PATH, "default_ctx", ["1"])
+    assert caught.value.problems == ("'default_ctx' must be 256 or more (found 1)",)
+
+
+def test_keys_that_need_each_other_are_changed_together():
+    """Alone neither can be, and the refusal says how."""
+    pair = set_keys("# c\n", PATH, [("tls_cert", ["/c"]), ("tls_key", ["/k"])])
+    assert [(change.key, change.now, change.changed) for change in pair] == [
+        ("tls_cert", "/c", True),
+        ("tls_key", "/k", True),
+    ]
+    with pytest.raises(BadConfig, match="blazar config set tls_cert=VALUE tls_key=VALUE"):
+        set_key("", PATH, "tls_cert", ["/c"])
+    with pytest.raises(BadConfig, match="blazar config unset tls_key tls_cert"):
+        unset_key(pair[-1].text, PATH, "tls_key")
+    gone = unset_keys(pair[-1].text, PATH, ["tls_cert", "tls_key"])
+    assert (gone[-1].text, [change.now for change in gone]) == ("# c\n", ["", ""])
 
 
 @pytest.mark.parametrize(
@@ -122,7 +151,7 @@ def test_unsetting_what_is_not_set_changes_nothing():
     assert (change.text, change.changed, change.now) == ("# c\n", False, 11435)
     with pytest.raises(Malformed, match="did you mean port"):
         unset_key("", PATH, "prt")
-    with pytest.raises(Malformed, match="no configuration key 'gateway'"):
+    with pytest.raises(Malformed, match="'gateway' is no key but a table"):
         unset_key("[gateway]\nport = 1\n", PATH, "gateway")
 
 

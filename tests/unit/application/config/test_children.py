@@ -30,7 +30,7 @@ def test_processors_are_a_range(key, text):
     ],
 )
 def test_odd_a_range_that_runs_backwards_is_refused(key, text, wants):
-    """ODD: the engine takes it and binds its threads to nothing; what it cannot count to ends it as it starts."""
+    """The engine takes it and binds its threads to nothing; what it cannot count to ends it as it starts."""
     assert teaching.config_wants(wants, 512) in refusal(f"{key} = '{text}'")
 
 
@@ -38,6 +38,20 @@ def test_samplers_are_names_in_their_order():
     """Divided as the engine divides them."""
     assert held("samplers = 'top_k;typ_p;temperature'").samplers == "top_k;typ_p;temperature"
     assert teaching.config_wants("samplers") in refusal("samplers = 'top_k, top_p'")
+
+
+@pytest.mark.parametrize(
+    "text", ["top_k;top_p;typical", "Top-K;topp;nucleus;temp", "dry;xtc;min_p;penalties;infill;adaptive_p"]
+)
+def test_a_sampler_has_the_names_that_the_engine_reads(text):
+    """In any case, with - or nothing for _, and as the setup document has it."""
+    assert held(f"samplers = '{text}'").samplers == text
+
+
+def test_a_sampler_that_there_is_not_is_refused_with_what_was_meant():
+    """The engine would pass it over, and sample with the rest."""
+    meant = ("top_k", "top_p", "typ_p")
+    assert teaching.config_unknown_step("top_kk", meant) in refusal("samplers = 'top_p;top_kk'")
 
 
 @pytest.mark.parametrize(

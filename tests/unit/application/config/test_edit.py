@@ -174,8 +174,8 @@ def test_a_table_that_is_said_anew_leaves_nothing_of_the_old_one():
     assert set_value("c.a.b = 1\n", ("c",), {"n": 1}) == "\n[c]\nn = 1\n".lstrip("\n")
 
 
-def test_tomlkit_leaves_a_comma_behind_in_some_inline_tables():
-    """ODD: what it makes of them is no TOML, and then it is not taken."""
+def test_odd_tomlkit_leaves_a_comma_behind_in_some_inline_tables():
+    """What it makes of them is no TOML, and then it is not taken."""
     assert edit._edited("m = { a.x=1, b.y=2}\n", ("m", "b", "y"), None, {"m": {"a": {"x": 1}, "b": {}}}) is None
     assert edit._edited("m = { a = 1, b = 2 }\n", ("m", "b"), None, {"m": {"a": 1}}) == "m = { a = 1  }\n"
 

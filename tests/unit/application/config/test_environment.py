@@ -2,8 +2,9 @@
 
 import pytest
 
-from blazar.application.config.environment import SWITCHES, from_environment, typed, variables
+from blazar.application.config.environment import SWITCHES, from_environment, typed, unread, variables
 from blazar.application.config.model import Config
+from blazar.domain import teaching
 from tests.support.configuration import held, refusal
 
 FIELDS = Config.model_fields
@@ -86,3 +87,26 @@ def test_a_variable_of_the_document(variable, text, key, value):
     assert getattr(held("", {variable: text}), key) == value
     assert (variable, key) in variables()
     assert len(variables()) == 13
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("BLAZAR_PORT", teaching.variable_for_no_key("BLAZAR_PORT", "port")),
+        ("BLAZAR_DEFAULT_CTXX", teaching.variable_unread("BLAZAR_DEFAULT_CTXX", "BLAZAR_DEFAULT_CTX")),
+        ("BLAZAR_ENGINE_PAHT", teaching.variable_unread("BLAZAR_ENGINE_PAHT", "BLAZAR_ENGINE_PATH")),
+        ("BLAZAR_LOG_LEVEL", teaching.variable_unread("BLAZAR_LOG_LEVEL", "BLAZAR_LOG")),
+        (
+            "BLAZAR_CAPABILITY_REGISTRY_URL",
+            teaching.variable_unread("BLAZAR_CAPABILITY_REGISTRY_URL", "BLAZAR_CAPABILITY_REGISTRY"),
+        ),
+        ("BLAZAR_DEFAULT_CTX", None),
+        ("BLAZAR_KEYS", None),
+        ("BLAZAR_VERSION", None),
+        ("BLAZAR_UNIT_PATH", None),
+        ("PORT", None),
+    ],
+)
+def test_a_variable_that_nothing_reads_is_told_when_it_looks_like_ours(name, told):
+    """A slip of the pen, or a key that has none; the installer's are not ours to judge."""
+    assert list(unread({name: "1"})) == ([] if told is None else [told])

@@ -1,12 +1,15 @@
 """Group tables to flat keys. The sentences with their lines stand in test_layers."""
 
+import re
 import tomllib
 
 import pytest
 
 from blazar.application.config.hoist import HINTED, SYNONYMS, hoist, nearest
+from blazar.application.config.layers import load_config
 from blazar.application.config.locate import Lines
 from blazar.application.config.model import TABLES, Config
+from blazar.domain.errors import BadConfig
 
 
 def hoisted(text):
@@ -69,6 +72,34 @@ def test_only_what_is_nearly_as_alike_is_a_hint():
     assert nearest("slot", Config.model_fields) == ("slots",)
     assert nearest("whisper_beam", Config.model_fields)[0] == "whisper_beam_size"
     assert nearest("qqq", Config.model_fields) == ()
+
+
+@pytest.mark.parametrize("key", ["nope", "extra", "nothing"])
+def test_what_looks_a_little_alike_is_no_hint(key):
+    """A wrong one is worse than none."""
+    assert nearest(key, Config.model_fields) == ()
+    assert nearest("slto", Config.model_fields) == ("slots",)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("mode = 'manual'", "unknown key 'mode'; did you mean engine_routing.mode?"),
+        ("[routing]\nmode = 'manual'", "unknown key 'routing.mode'; did you mean engine_routing.mode?"),
+        ("extra_args = ['--x']", "unknown key 'extra_args'; did you mean model_overrides.NAME.extra_args?"),
+        ("ctx = 5", "unknown key 'ctx'; did you mean default_ctx?"),
+        ("[model_overrides.m]\ndefault_ctx = 512", "unknown key 'model_overrides.m.default_ctx'; did you mean ctx?"),
+        (
+            "[model_overrides.m]\nthreads = 2",
+            "unknown key 'model_overrides.m.threads'; threads holds for every model: write it at the root, not for one model",
+        ),
+    ],
+)
+def test_a_key_of_another_place_is_known(text, told):
+    """Its name is right, and where it stands is not."""
+    with pytest.raises(BadConfig) as caught:
+        load_config(text, "c")
+    assert [re.sub(r"^c line \d+: ", "", problem) for problem in caught.value.problems] == [told]
 
 
 def test_a_file_of_another_kind_gets_no_more_hints():

@@ -106,9 +106,16 @@ def test_extra_words_stay_as_they_are(words):
     assert Child.model_validate({"words": list(words)}).words == words
 
 
+@pytest.mark.parametrize("text", ["[::1]:50052", "::1:50052", "a:1,[fe80::1]:2"])
+def test_odd_no_ipv6_address_can_be_said(text):
+    """The parser of ggml ends the host at the first colon: it would connect to `[`."""
+    with pytest.raises(PydanticCustomError, match=teaching.config_wants("worker_v6")):
+        workers(text)
+
+
 @pytest.mark.parametrize("first", ["tiny", "-1", "-.5", "8"])
 def test_odd_a_negative_number_is_a_value_and_cannot_come_first(first):
-    """ODD: no flag is called -1; a value without a flag before it would be taken for a file."""
+    """No flag is called -1; a value without a flag before it would be taken for a file."""
     assert why(words=(first, "--a")) == teaching.config_wants("extra_first", first)
 
 

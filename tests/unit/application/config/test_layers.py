@@ -6,6 +6,7 @@ import pytest
 
 from blazar.application.config.layers import Loaded, Origin, load_config
 from blazar.application.config.render import redacted
+from blazar.domain import teaching
 from blazar.domain.errors import BadConfig
 
 
@@ -122,7 +123,7 @@ def test_groups_are_the_same_keys():
             "config.toml line 1: there is no table [plugh] (tables: chat_template_kwargs, diffusion, engine_env, ",
         ),
         ("gateway = 3", "config.toml line 1: 'gateway' must be a table"),
-        ("[[gateway]]\nport = 1", "config.toml line 1: 'gateway' must be a table"),
+        ("[[gateway]]\nport = 1", "config.toml line 1: 'gateway' must be one table: write [gateway], with one bracket"),
         ('port = "11435"', "config.toml line 1: 'port' must be a whole number (found \"11435\")"),
         ("port = 70000", "config.toml line 1: 'port' must be 65535 or less (found 70000)"),
         ("port = true", "config.toml line 1: 'port' must be a whole number (found true)"),
@@ -136,7 +137,7 @@ def test_groups_are_the_same_keys():
         ("[engine_env]\nA = 1", "config.toml line 2: 'engine_env.A' must be text in quotes"),
         (
             "[engine_env]\n\n'1A' = 'x'",
-            "config.toml line 3: 'engine_env.1A' must be letters, digits and _, not beginning with a digit",
+            "config.toml line 3: 'engine_env.…' must be letters, digits and _, not beginning with a digit",
         ),
         (
             'log_level = "loud"',
@@ -161,7 +162,7 @@ def test_groups_are_the_same_keys():
             "[model_overrides.m]\nchat_template = 'a'\nchat_template_file = 'b'",
             "config.toml line 3: 'model_overrides.m.chat_template_file' excludes chat_template: set one of the two",
         ),
-        ("port = ", "config.toml cannot be read: it is not valid TOML: invalid value (at end of document)"),
+        ("port = ", "config.toml cannot be read: it is not valid TOML: invalid value (at line 1, the end of the file)"),
         (
             "port = 1\nport = 2",
             "config.toml cannot be read: it is not valid TOML: 'port' stands there twice (at ",
@@ -234,7 +235,7 @@ def test_a_secret_is_not_printed_by_accident():
         f"host = {'[' * 9000}",
     ],
 )
-def test_odd_texts_give_sentences(text):
+def test_strange_texts_give_sentences(text):
     """Hostile or broken text is refused with a sentence, never with a traceback."""
     assert all(sentence.startswith("config.toml ") for sentence in problems(text))
 
@@ -266,8 +267,8 @@ tp_size = 4
         "sglang.tp_size": "[model_overrides.m]",
         "sglang.mixed_chunk": "config.toml, line 8",
         "cache_type": "config.toml, line 3",
-        "cache_type_k": "config.toml, line 3",
-        "cache_type_v": "config.toml, line 3",
+        "cache_type_k": "as cache_type: config.toml, line 3",
+        "cache_type_v": "as cache_type: config.toml, line 3",
         "rpc_servers": "config.toml, line 4",
         "tensor_split": "config.toml, line 5",
         "default_ctx": "BLAZAR_DEFAULT_CTX",
@@ -279,6 +280,18 @@ tp_size = 4
 
 
 def test_the_side_of_a_cache_that_is_mirrored_has_the_other_s_origin():
-    """Who reads why the values have a format finds the line that says so."""
+    """Who reads why the values have a format finds the line that says so, and which key it is that stands there."""
     origins = load("\ncache_type_k = 'q8_0'").origins_for("any")
-    assert origins == dict.fromkeys(("cache_type_k", "cache_type_v"), "config.toml, line 2")
+    assert origins == {
+        "cache_type_k": "config.toml, line 2",
+        "cache_type_v": teaching.setting_mirrored("cache_type_k", "config.toml, line 2"),
+    }
+
+
+def test_a_variable_that_hides_the_file_is_told():
+    """A daemon that never follows its file would be a riddle."""
+    said = load_config("default_ctx = 512", "c", {"BLAZAR_DEFAULT_CTX": "1024"}).warnings
+    assert said == (teaching.variable_over_file("BLAZAR_DEFAULT_CTX", "default_ctx"),)
+    assert load_config("default_ctx = 512", "c", {"BLAZAR_DEFAULT_CTX": "512"}).warnings == ()
+    assert load_config("", "c", {"BLAZAR_DEFAULT_CTX": "512"}).warnings == ()
+    assert load_config("preload = ['a']", "c", {"BLAZAR_PRELOAD": "a"}).warnings == ()

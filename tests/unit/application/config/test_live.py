@@ -26,9 +26,18 @@ def test_who_keeps_it_sees_the_next_one() -> None:
 def test_a_good_file_ends_the_refusal_of_the_one_before() -> None:
     """And says anew what waits for a restart."""
     live = LiveConfig(loaded())
+    assert live.problems() == ()
     live.refused = Refused(5.0, ("wrong",))
+    assert live.problems() == ("wrong",)
     live.replace(loaded(), ("port",))
     assert (live.refused, live.pending) == (None, ("port",))
+
+
+def test_paths_of_the_file_that_holds_count_from_its_folder() -> None:
+    """After a reload too, and where keys of the socket kept their value."""
+    live = LiveConfig(load_config("", "/a/config.toml"))
+    live.replace(keeping(live.loaded, load_config('video_ffmpeg_dir = "tools"', "/a/config.toml")))
+    assert live.settings_for("m")["video_ffmpeg_dir"] == "/a/tools"
 
 
 @pytest.mark.parametrize(

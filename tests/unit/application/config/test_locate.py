@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from blazar.application.config.locate import Lines, comments_in, placed
+from blazar.application.config.locate import Lines, comments_in, placed, remarks_in
 
 TEXT = '''\
 # a comment with [brackets] and "quotes
@@ -124,3 +124,16 @@ def test_statements_are_cut_at_their_lines():
 def test_comments_are_told_from_what_looks_like_one():
     """A mark in a text is none."""
     assert comments_in("a = '#x' # y\r\nb = '''\n# z\n''' #\n") == ["# y", "#"]
+
+
+def test_a_remark_belongs_to_the_item_that_it_stands_behind():
+    """A comment on a line of its own is none, and neither is a mark inside a text."""
+    text = 'a = [ # 0\n  "x#", {b = [1, 2], c = 3}, # 1\n  # own\n  [4, # 2\n   5], 6 # 3\n] # 4\n'
+    (row,) = placed(text)
+    assert [(one.item, one.text) for one in remarks_in(text, row.statement)] == [
+        (-1, "# 0"),
+        (1, "# 1"),
+        (2, "# 2"),
+        (3, "# 3"),
+        (-1, "# 4"),
+    ]

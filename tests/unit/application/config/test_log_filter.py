@@ -31,3 +31,4 @@ def test_ours_is_strict_and_others_are_not():
         with pytest.raises(PydanticCustomError):
             checked_filter(text)
     assert understood("info,a[b]=x,blazar=debug") == "info,blazar=debug"
+    assert understood("hyper=debug,blazar::serve=warn") == "blazar::serve=warn"

@@ -62,7 +62,7 @@ def test_an_override_replaces_for_its_model_only():
 
 
 def test_zero_and_false_are_said():
-    """ODD: an override of 0 or false is a value, not an absence."""
+    """An override of 0 or false is a value, not an absence."""
     mine = settings(
         "reasoning_budget = 9\nkv_unified = true\n[model_overrides.m]\nreasoning_budget = 0\nkv_unified = false"
     )

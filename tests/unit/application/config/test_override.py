@@ -40,7 +40,7 @@ def test_every_key_of_the_document_is_one():
     [("temperature", "0.7"), ("top_k", "40"), ("seed", "-1"), ("repeat_last_n", "0"), ("mirostat", "2")],
 )
 def test_odd_whole_numbers_of_samplers_stay_whole(name, text):
-    """ODD: 40 is not 40.0; they are put into requests as they were written."""
+    """40 is not 40.0; they are put into requests as they were written."""
     (value,) = settings(f"sampler_defaults = {{ {name} = {text} }}")["sampler_defaults"].values()
     assert toml_value(value) == text
     assert name in SAMPLER_DEFAULTS

@@ -1,10 +1,12 @@
 """The configuration page. That it is current and complete is tests/contract/shape/test_docs.py."""
 
+import re
+
 import pytest
 
 from blazar.application.config.environment import variables
 from blazar.application.config.model import SECTIONS
-from blazar.application.config.page import configuration_page, kind_of
+from blazar.application.config.page import configuration_page, contents, kind_of
 from blazar.application.config.variables import VARIABLES
 
 
@@ -78,3 +80,16 @@ def test_every_variable_has_a_row():
     assert len(rows) == len(VARIABLES) + len(variables())
     assert "| `BLAZAR_DEFAULT_CTX` | Sets `default_ctx`. |" in rows
     assert all(any(f"| `{variable.name}` | {variable.purpose} |" == row for row in rows) for variable in VARIABLES)
+
+
+def test_every_chapter_is_linked_from_the_top():
+    """Each once, by the name that the renderer gives its anchor; of chapters that are called alike the second has a number."""
+    page = configuration_page()
+    head, _, rest = page.partition("\nContents:\n")
+    assert "\n## " not in head
+    links = re.findall(r"^- \[(.+)\]\(#(.+)\)$", rest, re.MULTILINE)
+    assert [title for title, _ in links] == re.findall(r"^## (.+)$", rest, re.MULTILINE)
+    assert len({anchor for _, anchor in links}) == len(links)
+    assert ("`[[failover.targets]]`", "failovertargets") in links
+    assert ("API keys", "api-keys") in links
+    assert contents("## A b\n## A b\n").splitlines()[2:] == ["- [A b](#a-b)", "- [A b](#a-b-1)"]

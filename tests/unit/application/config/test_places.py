@@ -4,7 +4,7 @@ import pytest
 
 from blazar.application.config.failover import FailoverTarget
 from blazar.application.config.model import Config, Override
-from blazar.application.config.places import is_secret, known_at, table_at
+from blazar.application.config.places import is_secret, known_at, names_variables, table_at
 from blazar.application.config.remotes import Remote
 from blazar.application.config.tuning import MistralrsOverride, SglangTuning
 
@@ -53,3 +53,11 @@ def test_keys_that_could_stand_there():
 def test_what_may_not_be_repeated(place, secret):
     """Secrets, what holds one, and all of [[keys]]."""
     assert is_secret(place) is secret
+
+
+def test_where_names_are_those_of_variables():
+    """The environment of engines and of MCP servers; a name that is wrong there may hold a secret."""
+    assert names_variables(("engine_env",))
+    assert names_variables(("mcp", 0, "env"))
+    for place in ((), ("port",), ("mcp",), ("keys",), ("model_overrides",), ("chat_template_kwargs",)):
+        assert not names_variables(place)

@@ -1,12 +1,13 @@
 """What pydantic found wrong, in our words."""
 
+import tomllib
 from typing import Annotated, Literal
 
 import pytest
 from pydantic import BaseModel, Field, ValidationError
 
 from blazar.application.config.model import Config, Override
-from blazar.application.config.problems import _WANTS, read_toml, spelled, why
+from blazar.application.config.problems import _WANTS, read_toml, spelled, unquoted, why
 from blazar.domain import teaching
 from blazar.domain.errors import BadConfig
 
@@ -83,7 +84,11 @@ def test_a_secret_is_never_repeated():
         (("port",), "port"),
         (("keys", 0, "name"), "keys.name"),
         (("model_overrides", "m", "ctx"), "model_overrides.m.ctx"),
-        (("engine_env", "1A", "[key]"), "engine_env.1A"),
+        (("engine_env", "A_1"), "engine_env.A_1"),
+        (("engine_env", "A=hush", "[key]"), "engine_env.A=…"),
+        (("engine_env", "hush!"), "engine_env.…"),
+        (("engine_env", "1=hush", "[key]"), "engine_env.…"),
+        (("mcp", 0, "env", "A=hush", "[key]"), "mcp.env.A=…"),
     ],
 )
 def test_a_place_is_spelled_as_in_the_file(location, text):
@@ -111,14 +116,26 @@ def test_no_key_can_be_wrong_in_words_that_are_not_ours(key):
     ("text", "said"),
     [
         ("a = 1\na = 2\n", "'a' stands there twice (at line 2, column 6)"),
-        ("a.b = 1\na.b = 2", "'a.b' stands there twice (at end of document)"),
+        ("a.b = 1\na.b = 2", "'a.b' stands there twice (at line 2, the end of the file)"),
         ('"a b" = 1\n"a b" = 2 # c\n', "stands there twice (at line 2,"),
         ("a = 1\n[a]\nb = 1\n", "[a] stands there twice (at line 2,"),
         ("[a]\n[a]\n", "[a] stands there twice (at line 2,"),
         ("a = {b = 1, b = 2}\n", "'b' stands there twice (at line 1,"),
         ("a = {b = 1}\na.c = 2\n", "'a' is already something that cannot be added to (at line 2,"),
+        ("a = 1\nb = [\n1,\n\n# c\n\n", "'[' is not closed (from line 2 to the end of the file)"),
+        ("a = [\n{b = 1,", "(from line 1 to the end of the file)"),
+        ("[a", "'[' is not closed (at line 1, the end of the file)"),
+        ("a = ']'\nb = \"[\" # [\nc = ", "invalid value (at line 3, the end of the file)"),
+        ('a = """x"""\nb = """\nc = 1\nd = 2\n', "three quotes is not closed (from line 2 to the end of the file)"),
+        ("a = '''\nb = 1\n", "three quotes is not closed (from line 1 to the end of the file)"),
+        ('a = "b', "unterminated string (at line 1, the end of the file)"),
+        ("[model_overrides.q2.5:7b]\nctx = 512\n", 'is written in quotes: [model_overrides."q2.5:7b"] (at line 1, '),
+        ("[ model_overrides . o/q.mlx ] # c\n", '[model_overrides."o/q".mlx] (at line 1, '),
         (f"\na = {'9' * 5000}\n", "a number has too many digits (at line 2)"),
+        (f"\na = 0x{'f' * 9000}\n", "a number has too many digits (at line 2)"),
         (f"a = {'[' * 5000}", "nested too deeply"),
+        (f"{'a.' * 100_000}b = 1\n", "nested too deeply"),
+        (f"[{'a . ' * 100_000}b]\n", "nested too deeply"),
         (f"a{'.a' * 300} = 1\n", "nested too deeply"),
     ],
 )
@@ -136,3 +153,55 @@ def test_a_long_value_is_cut():
         Config.model_validate({"port": "x" * 10_000})
     (detail,) = wrong.value.errors(include_url=False)
     assert len(why(detail)) < 200
+
+
+@pytest.mark.parametrize("key", ["keys", "remotes", "failover", "mcp"])
+@pytest.mark.parametrize("value", [{"name": "a"}, {"a": {"name": "a"}}, "plm_hush"])
+def test_tables_that_repeat_are_told_with_their_brackets(key, value):
+    """`[keys]` in the place of `[[keys]]`; what stands there is not repeated."""
+    (told,) = refusals({key: value})
+    assert told.startswith(f"must be tables: write [[{key}]], with two brackets,")
+    assert "hush" not in told
+
+
+@pytest.mark.parametrize(
+    ("values", "header"),
+    [
+        ({"sglang": [{}]}, "[sglang]"),
+        ({"model_overrides": [{}]}, "[model_overrides]"),
+        ({"model_overrides": {"a.b": [{}]}}, '[model_overrides."a.b"]'),
+        ({"model_overrides": {"m": {"sglang": [{}]}}}, "[model_overrides.m.sglang]"),
+        ({"engine_env": [{}]}, "[engine_env]"),
+    ],
+)
+def test_a_single_table_is_told_with_its_bracket(values, header):
+    """`[[sglang]]` in the place of `[sglang]`."""
+    assert refusals(values)[0].startswith(f"must be one table: write {header}, with one bracket")
+
+
+def refusals(values):
+    with pytest.raises(ValidationError) as wrong:
+        Config.model_validate(values)
+    return [why(detail) for detail in wrong.value.errors(include_url=False)]
+
+
+@pytest.mark.parametrize(
+    ("text", "header"),
+    [
+        ("[model_overrides.llama3.2]\nctx = 512", '[model_overrides."llama3.2"]'),
+        ("[model_overrides.llama3.2.sglang]\ntp_size = 2", '[model_overrides."llama3.2"]'),
+        ("[model_overrides.q2.5-0.5b]\nctxx = 512", '[model_overrides."q2.5-0.5b"]'),
+        ("[model_overrides.q2.5-0.5b]\n[model_overrides.q2.5-0.6b]", '[model_overrides."q2.5-0.5b"]'),
+        ("[model_overrides]\nllama3.2.ctx = 512", '[model_overrides."llama3.2"]'),
+        ("[model_overrides.m.sglng]\nslots = 2", '[model_overrides."m.sglng"]'),
+        ("[model_overrides.m.sglng]\ntp_size = 2", ""),
+        ("[model_overrides.m]\nctxx = 512", ""),
+        ("[warm_peg.a.b]\nc = 1", ""),
+    ],
+)
+def test_a_name_without_its_quotes_is_recognised(text, header):
+    """Its dots make tables of it; a misspelled table of an override is still one."""
+    with pytest.raises(ValidationError) as wrong:
+        Config.model_validate(tomllib.loads(text))
+    (detail,) = wrong.value.errors(include_url=False)
+    assert unquoted(detail["loc"], detail["input"]) == header

@@ -231,7 +231,7 @@ def test_tables_and_overrides_are_listed_key_by_key():
     assert rows["mlx.kv_bits"][2:] == ("", Origin("default"))
     assert rows["semantic_cache.enabled"][2:] == ("true", Origin("file"))
     assert rows["semantic_cache.ttl_secs"].origin == Origin("default")
-    assert rows["model_overrides.a.b.ctx"][2:] == ("512", Origin("file"))
+    assert rows["model_overrides.a.b.ctx"][2:] == ("512", Origin("file", "line 7"))
     assert rows["model_overrides.a.b.sglang"].toml == "{ tp_size = 4 }"
     nothing = {row.key: row for row in listing(load_config("", "c.toml"))}
     assert nothing["model_overrides"].toml == "{}"

@@ -2,11 +2,26 @@
 
 import pytest
 
+from blazar.adapters.engines.llamacpp.reserved import RESERVED as LLAMACPP
+from blazar.adapters.engines.mistralrs.reserved import RESERVED as MISTRALRS
+from blazar.adapters.engines.mlx.reserved import RESERVED as MLX
 from blazar.adapters.engines.sdcpp.reserved import RESERVED
+from blazar.adapters.engines.sglang.reserved import RESERVED as SGLANG
 from blazar.application.config.layers import load_config
 from blazar.application.config.model import Config
-from blazar.application.config.rules import EXCLUSIVE, FILES, NEEDS, NOT_ABOVE, SDCPP_RESERVED, WHISPER_KEYS, World
+from blazar.application.config.rules import (
+    EXCLUSIVE,
+    EXTRA_RESERVED,
+    FILES,
+    NEEDS,
+    NOT_ABOVE,
+    SDCPP_RESERVED,
+    WHISPER_KEYS,
+    World,
+)
+from blazar.domain import teaching
 from blazar.domain.errors import BadConfig
+from tests.support.manifests import golden
 
 
 def problems(text="", env=None, world=None, **overrides):
@@ -25,6 +40,14 @@ def problems(text="", env=None, world=None, **overrides):
         (
             "[model_overrides.m]\nchat_template_file = 'b'\nchat_template = 'a'",
             "line 2: 'model_overrides.m.chat_template_file' excludes chat_template: set one of the two",
+        ),
+        (
+            "[model_overrides.m]\nctx = 512\nextra_args = ['--temp', '-1', '--host=0.0.0.0']",
+            "line 3: 'model_overrides.m.extra_args' must not hold --host: Blazar says it itself",
+        ),
+        (
+            "[model_overrides.m]\nextra_args = ['--api_key', 'x']",
+            "line 2: 'model_overrides.m.extra_args' must not hold --api_key",
         ),
         ("tls_cert = 'a'", "line 1: 'tls_cert' needs tls_key"),
         ("[gateway]\ntls_key = 'a'", "line 2: 'tls_key' needs tls_cert"),
@@ -114,7 +137,6 @@ def test_what_a_layer_above_the_file_breaks_names_that_layer():
         ("lookup_cache_static = '/nowhere'", "line 1: 'lookup_cache_static'"),
         ("lookup_cache_dynamic = '/nowhere'", "line 1: 'lookup_cache_dynamic'"),
         ("mcp_servers_config = '/nowhere'", "line 1: 'mcp_servers_config'"),
-        ("[model_overrides.m]\nchat_template_file = '/nowhere'", "line 2: 'model_overrides.m.chat_template_file'"),
     ],
 )
 def test_named_files_must_exist(text, place):
@@ -122,6 +144,33 @@ def test_named_files_must_exist(text, place):
     (found,) = problems(text, world=World(exists=lambda path: path != "/nowhere"))
     assert found == f"config.toml {place} names a file that does not exist: /nowhere"
     load_config(text, "config.toml")
+
+
+@pytest.mark.parametrize(
+    ("override", "told"),
+    [
+        ("chat_template_file = '/nowhere'", ("chat_template_file", "/nowhere")),
+        ("loras = ['/there', '/nowhere:0.5']", ("loras", "/nowhere")),
+        ("mmproj = '/nowhere'", ("mmproj", "/nowhere")),
+        ("mmproj = 'lazzy'", ("mmproj", "lazzy", ("lazy",))),
+        ("mistralrs.imatrix = '/nowhere'", ("mistralrs.imatrix", "/nowhere")),
+        ("mmproj = 'lazy'\nloras = ['/there:2']", None),
+    ],
+)
+def test_a_file_that_only_one_model_needs_is_no_reason_to_stop_the_others(override, told):
+    """Missing, it is told; the load of that model refuses it."""
+    text = f"[model_overrides.m]\n{override}"
+    loaded = load_config(text, "config.toml", world=World(exists=lambda path: path == "/there"))
+    assert loaded.warnings == (() if told is None else (teaching.override_file_gone("m", *told),))
+    assert load_config(text, "config.toml").warnings == ()
+
+
+def test_odd_a_threshold_of_0_is_said():
+    """Unlike a switch that is off and a text that is empty: it needs what it belongs to, and no second word."""
+    (found,) = problems("whisper_vad_threshold = 0.0")
+    assert "'whisper_vad_threshold' needs whisper_vad_model" in found
+    (found,) = problems("whisper_vad_model = 'a'\nwhisper_vad_threshold = 0.0\nwhisper_extra_args = ['-vt', '1']")
+    assert "must not hold -vt: whisper_vad_threshold says it already" in found
 
 
 def test_slots_beside_deterministic_have_no_effect():
@@ -145,3 +194,19 @@ def test_rules_name_keys_that_exist():
     }
     assert named <= set(Config.model_fields)
     assert SDCPP_RESERVED <= RESERVED
+
+
+@pytest.mark.parametrize(
+    ("stem", "reserved"),
+    [
+        ("llama-server-b11434", LLAMACPP),
+        ("mistralrs-0.9.2", MISTRALRS),
+        ("mlx-lm-0.32.2", MLX),
+        ("sd-server-0.4.7", RESERVED),
+        ("sglang-0.5.23", SGLANG),
+    ],
+)
+def test_what_no_engine_takes_is_refused_for_every_kind(stem, reserved):
+    """A word is judged before its engine is known only where each of them reserves it or lacks it."""
+    known = golden(stem)
+    assert all(flag in reserved or flag not in known for flag in EXTRA_RESERVED)

@@ -83,6 +83,14 @@ def test_what_does_not_load_is_not(judge, text):
     assert not judge.is_valid(tomllib.loads(text))
 
 
+def test_odd_a_group_may_be_called_like_one_of_its_keys(judge):
+    """`reasoning` is a text or a table, each with its own bounds, and nothing else."""
+    for text in ("reasoning = 'on'", "[reasoning]\nreasoning = 'on'\nreasoning_budget = 1"):
+        assert judge.is_valid(tomllib.loads(text))
+    for text in ("reasoning = 1", "reasoning = 'maybe'", "[reasoning]\nreasoning_budget = 'x'"):
+        assert not judge.is_valid(tomllib.loads(text))
+
+
 def test_every_key_is_described():
     """In its place, with its sentence, its default where it has one."""
     schema = config_schema()

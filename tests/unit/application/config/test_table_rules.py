@@ -3,6 +3,7 @@
 import pytest
 
 from blazar.application.config.layers import load_config
+from blazar.application.config.table_rules import of_a_remote
 from blazar.domain import teaching
 from blazar.domain.errors import BadConfig
 
@@ -217,3 +218,15 @@ def test_what_is_accepted_with_a_warning():
 def test_the_default_names_a_server_all_or_none(word):
     """Validated at boot (setup document)."""
     assert load_config(f"mcp_default = '{word}'\n{MCP}url = 'http://h'", "c").config.mcp_default == word
+
+
+def test_a_secret_that_can_be_found_by_trying_is_told():
+    """Wherever it comes from; mostly a list of them that was cut in the wrong place."""
+    said = load_config("[[keys]]\nname = 'a'\nkey = 'plm_12345'", "c", {"BLAZAR_KEYS": "b:plm_67890,y"}).warnings
+    assert said == (teaching.secret_short("env-2"),)
+
+
+def test_a_model_of_a_remote_is_known_by_its_prefix():
+    """A model of ours may be called like a remote, and have a tag."""
+    config = load_config("[[remotes]]\nname = 'far'\nurl = 'https://a.example'", "c").config
+    assert [of_a_remote(config, name) for name in ("far:m", "far", "m:far", "m")] == [True, False, False, False]

@@ -11,7 +11,7 @@ from tests.support.configuration import held, refusal
     [("'lazy'", "lazy"), ("'attach'", "attach"), ("'skip'", "skip"), ("true", "attach"), ("false", "skip")],
 )
 def test_odd_true_and_false_are_words(written, word):
-    """ODD: older files say true for attach and false for skip, at the root and in an override."""
+    """Older files say true for attach and false for skip, at the root and in an override."""
     assert held(f"mmproj_policy = {written}").mmproj_policy == word
     assert held(f"[vision]\nmmproj_policy = {written}").mmproj_policy == word
     assert held(f"[model_overrides.m]\nmmproj = {written}").settings_for("m")["mmproj"] == word

@@ -3,7 +3,7 @@
 import pytest
 
 from blazar.application.config.layers import load_config
-from blazar.application.config.waiting import WAITING, set_in_vain
+from blazar.application.config.waiting import WAITING, said_anyway, set_in_vain, waits
 from blazar.domain import teaching
 
 
@@ -30,3 +30,24 @@ def test_who_sets_one_is_told(text, keys):
 def test_every_row_names_what_it_waits_for():
     """For whoever wonders when."""
     assert all(WAITING.values())
+
+
+def test_what_is_written_down_as_it_is_anyway_is_known():
+    """Also from a group; other values are told elsewhere, and keys that have readers nowhere."""
+    text = "pii_scrub = true\nslots = 0\n[observability]\notlp_service = 'mine'\notlp_endpoint = ''"
+    assert said_anyway(load_config(text, "c").config) == ("otlp_endpoint", "pii_scrub")
+
+
+@pytest.mark.parametrize(
+    ("key", "idle"),
+    [
+        ("singleflight", True),
+        ("semantic_cache.enabled", True),
+        ("model_overrides.a.b.replicas", True),
+        ("model_overrides.a.b.ctx", False),
+        ("port", False),
+    ],
+)
+def test_a_listed_key_is_marked(key, idle):
+    """As listings write it."""
+    assert waits(key) is idle

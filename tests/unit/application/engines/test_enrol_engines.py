@@ -7,7 +7,7 @@ from blazar.application.engines.use_engine import UseEngine
 from blazar.application.ports.engines import FoundEngine
 from blazar.domain.errors import Malformed
 from blazar.domain.kinds import Provenance
-from tests.fakes.builds import FakeEngineFinder, FakeEngineTrial
+from tests.fakes.builds import FakeEngineFinder, FakeEngineTrial, MemoryEngineBuilds
 from tests.fakes.clock import FakeClock
 from tests.fakes.engines import MemoryEngineCatalog, an_engine
 
@@ -73,7 +73,7 @@ def test_a_named_binary_is_used() -> None:
     assert row is not None
     assert (row.server_path, row.version, row.provenance) == ("/opt/llama-server", "7", Provenance.LOCAL)
     assert house.active() == ["local"]
-    UseEngine(house.catalog)("b1")
+    UseEngine(house.catalog, MemoryEngineBuilds(), FakeClock())("b1")
     house.enrol()
     assert house.active() == ["b1"]
 
@@ -132,3 +132,16 @@ def test_nothing_changed_writes_nothing() -> None:
     house.clock._now += 100
     house.enrol()
     assert house.catalog.list_engines() == before
+
+
+def test_another_version_of_a_chosen_engine_stays_chosen() -> None:
+    """What a person chose last is known by it, whatever the wheel's version."""
+    house = House()
+    house.finder.local, house.trial.version = BINARY, "7"
+    house.enrol()
+    house.catalog.set_active(house.catalog.list_engines()[0].kind, "local", 5.0)
+    house.trial.version = "8"
+    house.enrol()
+    row = house.catalog.find_engine("local")
+    assert row is not None
+    assert (row.version, row.used_at, row.active) == ("8", 5.0, True)

@@ -20,4 +20,11 @@ def test_a_build_as_json() -> None:
         "active": True,
         "server_path": "/engines/b9/llama-server",
         "installed_at": 3.0,
+        "release": "",
+        "source": "",
+        "digest": "",
+        "pinned": False,
+        "architectures": [],
+        "used_at": 0.0,
+        "superseded_at": 0.0,
     }

@@ -8,7 +8,7 @@ import pytest
 from blazar.application.engines.remove_engine import RemoveEngine
 from blazar.application.ports.children import Orphan
 from blazar.domain.errors import Conflict, EngineNotFound
-from blazar.domain.kinds import Provenance
+from blazar.domain.kinds import EngineKind, Provenance
 from tests.fakes.builds import MemoryEngineBuilds
 from tests.fakes.children import FakeChildren
 from tests.fakes.clock import FakeClock
@@ -108,6 +108,28 @@ def test_the_last_build_stays() -> None:
     with pytest.raises(Conflict, match="only"):
         house.remove("b1")
     assert house.builds.present == {"b1", "b2"}
+
+
+def test_a_last_build_that_is_gone_can_be_removed() -> None:
+    """Doctor says to remove it and to install it again."""
+    house = House(MemoryEngineCatalog([an_engine("b1")]))
+    house.builds.present, house.builds.empty = set(), {"b1"}
+    house.remove("b1")
+    assert house.tags() == []
+
+
+def test_kinds_that_serve_a_few_models_can_go_altogether() -> None:
+    """A Python environment of gigabytes is not kept because it is the only one."""
+    house = House(MemoryEngineCatalog([an_engine("b1"), an_engine("sd", kind=EngineKind.SDCPP)]))
+    house.remove("sd")
+    assert house.tags() == ["b1"]
+
+
+def test_a_pinned_build_goes_when_somebody_says_so() -> None:
+    """The pin holds off what nobody asked for."""
+    house = House(MemoryEngineCatalog([an_engine("b2"), an_engine("b1", pinned=True)]))
+    house.remove("b1")
+    assert house.tags() == ["b2"]
 
 
 @pytest.mark.parametrize(

@@ -83,3 +83,21 @@ def test_what_is_not_there_cannot_be_copied(copy_model: CopyModel, weights: Memo
     del weights.content[OWN]
     with pytest.raises(NotFound, match="which is gone"):
         copy_model("own", "alias")
+
+
+def test_a_copy_of_a_folder_has_a_folder_of_its_own(weights: MemoryWeightFiles) -> None:
+    """With its parts by role; that of a reference stays where it is."""
+    files = ("/models/sd/dit.gguf", "/models/sd/sub/vae.gguf")
+    weights.content |= dict(zip(files, files, strict=True))
+    parts = (("diffusion_model", files[0]), ("vae", files[1]))
+    rows = [
+        a_model("sd", files=files, folder="/models/sd", components=parts),
+        a_model("far", files=files, folder="/far", components=parts, owned=False),
+    ]
+    copy = CopyModel(MemoryModelCatalog(rows), weights, FakeClock())
+    alias = copy("sd", "alias")
+    assert (alias.folder, alias.owned) == ("/models/alias", True)
+    assert alias.files == ("/models/alias/dit.gguf", "/models/alias/sub/vae.gguf")
+    assert alias.components == (("diffusion_model", alias.files[0]), ("vae", alias.files[1]))
+    second = copy("far", "second")
+    assert (second.folder, second.files, second.components) == ("/far", files, parts)

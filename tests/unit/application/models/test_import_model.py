@@ -1,5 +1,6 @@
 """Taking files into the catalog."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,12 +9,15 @@ from blazar.adapters.files.modeldir import DiskWeightFiles
 from blazar.adapters.store.catalog import SqliteModelCatalog
 from blazar.adapters.store.database import Database
 from blazar.application.models.import_model import ImportModel
-from blazar.domain.errors import BadModelFile, BadName, Conflict, NotFound
+from blazar.application.ports.weights import FileFacts
+from blazar.domain.errors import BadModelFile, BadName, Conflict, Malformed, NotFound
+from blazar.domain.kinds import Weights
 from blazar.domain.records import Model
 from tests.fakes.catalog import MemoryModelCatalog
 from tests.fakes.clock import FakeClock
 from tests.fakes.weights import MemoryWeightFiles, some_facts
 from tests.support.gguf_files import save_shards, tiny
+from tests.support.safetensors_files import model_folder
 
 FILE = "/in/SmolLM2-135M.Q4_1.gguf"
 OTHER = "/in/other.gguf"
@@ -167,6 +171,90 @@ def test_a_catalog_that_fails_leaves_no_link(weights: MemoryWeightFiles) -> None
     with pytest.raises(OSError):
         ImportModel(Full(), weights, FakeClock())(FILE, "m")
     assert weights.missing(("/models/m.gguf",)) is not None
+
+
+DIT, VAE = "/in/dit.safetensors", "/in/sub/vae.safetensors"
+
+
+def drawing() -> FileFacts:
+    """A diffusion set of two files."""
+    return some_facts(
+        *(DIT, VAE),
+        weights=Weights.DIFFUSION,
+        names=("dit.safetensors", "vae.safetensors"),
+        components=(("diffusion_model", DIT), ("vae", VAE)),
+        stem="DiT",
+    )
+
+
+def test_a_set_lies_together_and_its_parts_are_known_by_role(catalog: MemoryModelCatalog) -> None:
+    """In a folder of its own; the row says where each part lies now."""
+    weights = MemoryWeightFiles({DIT: drawing()})
+    model = ImportModel(catalog, weights, FakeClock())(DIT, parts=[("--VAE", VAE)]).model
+    assert weights.parts == (("vae", VAE),)
+    assert (model.name, model.folder, model.weights) == ("dit", "/models/dit", Weights.DIFFUSION)
+    assert model.components == (
+        ("diffusion_model", "/models/dit/dit.safetensors"),
+        ("vae", "/models/dit/vae.safetensors"),
+    )
+    assert ImportModel(catalog, weights, FakeClock())(DIT, parts=[("vae", VAE)]) == (model, True)
+
+
+def test_a_set_that_cannot_be_linked_is_referred_to(catalog: MemoryModelCatalog) -> None:
+    """Each file where it lies; they share no folder (D36)."""
+    weights = MemoryWeightFiles({DIT: drawing()}, linkable=False)
+    model = ImportModel(catalog, weights, FakeClock())(DIT).model
+    assert (model.files, model.folder, model.owned) == ((DIT, VAE), "", False)
+    assert model.components == drawing().components
+
+
+def test_a_folder_that_cannot_be_linked_is_where_it_was(catalog: MemoryModelCatalog) -> None:
+    """Engines are told of it there (D36)."""
+    facts = drawing()._replace(weights=Weights.MLX_QUANT, components=(), folder="/in")
+    weights = MemoryWeightFiles({"/in": facts}, linkable=False)
+    assert ImportModel(catalog, weights, FakeClock())("/in").model.folder == "/in"
+
+
+@pytest.mark.parametrize(
+    ("parts", "why"),
+    [
+        ([("foo", VAE)], "'foo' is no part"),
+        ([("", VAE)], "'' is no part"),
+        ([("llm", VAE), ("qwen2vl", VAE)], "part llm is named twice"),
+    ],
+)
+def test_a_part_needs_a_role_of_its_own(
+    import_model: ImportModel, catalog: MemoryModelCatalog, parts: list[tuple[str, str]], why: str
+) -> None:
+    """Before a header is read."""
+    with pytest.raises(Malformed, match=why):
+        import_model("/in/not-even-there.gguf", parts=parts)
+    assert catalog.list_models() == []
+
+
+def test_what_is_left_of_a_model_is_not_deleted_for_its_own_import(catalog: MemoryModelCatalog, tmp_path: Path) -> None:
+    """Its folder under our roof may hold the only copy."""
+    weights = DiskWeightFiles(tmp_path / "models")
+    add = ImportModel(catalog, weights, FakeClock())
+    source = model_folder(tmp_path / "in" / "m", special__json={})
+    row = add(str(source)).model
+    shutil.rmtree(source)
+    Path(row.folder, "special.json").unlink()
+    again = add(row.folder).model
+    assert not again.owned
+    assert weights.missing(again.files) is None
+
+
+def test_an_import_that_was_killed_is_picked_up(catalog: MemoryModelCatalog, tmp_path: Path) -> None:
+    """Links without a row are no stranger's, whichever of them were made."""
+    weights = DiskWeightFiles(tmp_path / "models")
+    source = model_folder(tmp_path / "in" / "m")
+    for name in ("model.safetensors", "config.json"):
+        (tmp_path / "models" / "m").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "models" / "m" / name).hardlink_to(source / name)
+        row = ImportModel(MemoryModelCatalog(), weights, FakeClock())(str(source)).model
+        assert row.owned
+        weights.unlink(row.files, row.folder)
 
 
 def test_the_real_parts_together(tmp_path: Path) -> None:

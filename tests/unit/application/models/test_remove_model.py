@@ -82,6 +82,15 @@ def test_a_file_that_another_row_refers_to_stays(catalog: MemoryModelCatalog, we
     assert catalog.find_model("copy") is not None
 
 
+def test_a_folder_goes_with_its_model(catalog: MemoryModelCatalog, weights: MemoryWeightFiles) -> None:
+    """Every file of it."""
+    links, _ = weights.link("set", (OWN, REF), ("a.safetensors", "sub/b.json"))
+    catalog.add_model(a_model("set", files=links, folder="/models/set"))
+    _remove(catalog, weights, "set")
+    assert not set(links) & set(weights.content)
+    assert weights.missing((OWN, REF)) is None
+
+
 def test_a_row_whose_file_is_gone_can_be_removed(catalog: MemoryModelCatalog, weights: MemoryWeightFiles) -> None:
     """It is what the sentence about a missing file advises."""
     del weights.content[OWN]
@@ -93,7 +102,7 @@ def test_what_cannot_be_deleted_stays_listed(catalog: MemoryModelCatalog) -> Non
     """So that `rm` can be repeated."""
 
     class Stuck(MemoryWeightFiles):
-        def unlink(self, files: tuple[str, ...]) -> None:
+        def unlink(self, files: tuple[str, ...], folder: str = "") -> None:
             raise StoreTrouble("deleting failed")
 
     with pytest.raises(StoreTrouble):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from blazar.application.ops.diagnose import Diagnose, Installation
+from blazar.application.ops.diagnose import Diagnose, Installation, Row
 from blazar.application.ports.hardware import ListedDevice
 from blazar.application.supervise.views import InstanceView
 from blazar.domain import teaching
@@ -119,11 +119,33 @@ def test_what_of_the_file_does_not_hold_is_told():
     )
     report = asyncio.run(healthy(installation=about)())
     found = [row for row in report["sections"][0]["rows"] if row["check"] == "configuration"]
-    assert [row["status"] for row in found] == ["fail", "fail", "warn"]
-    assert "since 2026-01-01T00:00:00Z" in found[0]["detail"]
-    assert found[1]["detail"] == "c line 1: a"
-    assert "port" in found[2]["detail"]
-    assert found[2]["remedy"] == "blazar restart"
+    assert [row["status"] for row in found] == ["fail", "warn"]
+    assert found[0]["detail"] == teaching.config_refused_since("c line 1: a", "2026-01-01T00:00:00Z")
+    assert "port" in found[1]["detail"]
+    assert found[1]["remedy"] == "blazar restart"
+
+
+def test_a_child_with_old_settings_is_told_of():
+    """It serves on until it is idle, and is not what the configuration says."""
+    row = rows(healthy(supervising=Children(a_view(outdated=True))))["tiny"]
+    assert (row["status"], row["remedy"]) == ("ok", "")
+    assert teaching.child_outdated() in row["detail"]
+    assert teaching.child_outdated() not in rows(healthy(supervising=Children(a_view())))["tiny"]["detail"]
+
+
+def test_what_waits_for_a_restart_is_not_called_in_order():
+    """One row, and not "in order" above a warning."""
+    report = asyncio.run(healthy(installation=INSTALLATION._replace(restart_needed=("port",)))())
+    found = [row for row in report["sections"][0]["rows"] if row["check"] == "configuration"]
+    assert [row["status"] for row in found] == ["warn"]
+
+
+def test_what_should_be_known_of_the_configuration_is_a_warning():
+    """Not beside "in order"."""
+    report = asyncio.run(healthy(installation=INSTALLATION._replace(warnings=("open to all",)))())
+    found = [row for row in report["sections"][0]["rows"] if row["check"] == "configuration"]
+    assert [(row["status"], row["detail"]) for row in found] == [("warn", "open to all")]
+    assert found[0]["remedy"]
 
 
 def test_no_gpu_is_no_fault():
@@ -248,7 +270,9 @@ def test_an_engine_whose_binary_is_gone():
 def test_models_that_cannot_be_served():
     """Missing files and overrides for nobody are told by name."""
     diagnose = healthy(
-        models=MemoryModelCatalog([a_model(), a_model("lost")]),
+        models=MemoryModelCatalog(
+            [a_model(), a_model("lost"), a_model("draws", files=("/models/tiny.gguf", "/models/draws/vae.gguf"))]
+        ),
         installation=INSTALLATION._replace(overridden=("tiny", "tyni")),
     )
     found = rows(diagnose, "MODELS")
@@ -256,6 +280,7 @@ def test_models_that_cannot_be_served():
         "fail",
         teaching.model_file_gone("lost", "/models/lost.gguf"),
     )
+    assert found["draws"]["detail"] == teaching.model_file_gone("draws", "/models/draws/vae.gguf")
     assert found["tyni"]["status"] == "warn"
     assert "tiny" not in found
 
@@ -270,6 +295,12 @@ def test_channels_are_honest():
     found = rows(healthy(), "CHANNELS")
     assert "check-only" in found["engine updates"]["detail"]
     assert found["capability registry"]["detail"].startswith("off")
+
+
+def test_what_was_found_about_newer_builds_is_told():
+    """By whoever looked; the doctor itself asks nobody."""
+    found = rows(healthy(updates=lambda: [Row("engine updates", "warn", "b2 is out", "update")]), "CHANNELS")
+    assert (found["engine updates"]["status"], found["engine updates"]["detail"]) == ("warn", "b2 is out")
 
 
 def test_children_are_shown():

@@ -11,7 +11,9 @@ from blazar.application.ports.children import Measured
 from blazar.application.supervise.charges import Tenant
 from blazar.domain import teaching
 from blazar.domain.errors import ModelNotFound
-from blazar.domain.kinds import Weights
+from blazar.domain.fit.shape import Projector
+from blazar.domain.kinds import Provenance, Weights
+from blazar.domain.routing import Rules
 from tests.fakes.catalog import MemoryModelCatalog, a_model
 from tests.fakes.engines import MemoryEngineCatalog, an_engine
 from tests.fakes.hardware import GIB, FakeCensus, a_gpu, a_machine
@@ -32,10 +34,19 @@ def test_it_tells_the_whole_story():
     engines = MemoryEngineCatalog([an_engine(), an_engine("old")])
     found = explain("M:latest", engines=engines, settings={"ctx": 1024})
     assert (found["asked"], found["model"], found["task"]) == ("M:latest", "m", "chat")
-    assert found["engine"] == {"tag": "b11434", "kind": "llamacpp", "provenance": "archive", "version": "b11434"}
-    assert {"lane": "old", "reason": teaching.lane_not_active("old", "b11434")} in found["rejected"]
+    assert found["engine"] == {
+        "tag": "b11434",
+        "kind": "llamacpp",
+        "provenance": "archive",
+        "class": "mainstream",
+        "version": "b11434",
+    }
+    assert {"lane": "old", "reason": teaching.lane_not_active("old", "b11434"), "class": "mainstream"} in found[
+        "rejected"
+    ]
     assert found["argv"][:3] == ["/engines/b11434/llama-server", "--model", "/models/m.gguf"]
-    assert (found["ctx"], found["slots"], found["notes"]) == (512, 1, [teaching.ctx_clamped(1024, 512)])
+    assert (found["ctx"], found["slots"]) == (512, 1)
+    assert found["notes"] == [teaching.ctx_clamped(1024, 512), teaching.engine_unasked("b11434")]
     assert found["fit"]["fits"]
     assert found["child_auth"] == teaching.child_with_key()
     assert found["refusal"] is None
@@ -107,6 +118,84 @@ def test_every_flag_has_its_reason():
     assert found["difference"] is None
 
 
+def test_what_a_decision_says_is_not_said_again():
+    """A flag that gives way is among what is left out, and no note beside it."""
+    found = explain(settings={"extra_args": ["--threads", "3"]})
+    left = teaching.flag_given_way("--threads", "extra_args")
+    assert [one["reason"] for one in found["decisions"] if not one["words"]].count(left) == 1
+    assert left not in found["notes"]
+
+
+def endpoint(found):
+    """The words that a start adds."""
+    return [word for one in found["endpoint"] for word in one["words"]]
+
+
+def test_the_endpoint_is_shown_as_far_as_it_is_known():
+    """What a start chooses is a word in capitals; of a child that runs it is the real one."""
+    assert endpoint(explain()) == ["--host", "127.0.0.1", "--port", "PORT", "--api-key-file", "FILE"]
+    assert endpoint(explain(settings={"child_auth": False})) == ["--host", "127.0.0.1", "--port", "PORT"]
+    real_kind = {LLAMACPP.kind: LLAMACPP}
+    assert endpoint(explain(settings={"child_transport": "unix"}, drivers=real_kind)) == ["--host", "/m.sock"]
+    planner = a_planner(FakeCensus(), {"m": {}})
+    launch = planner.plan(a_model("m", ctx_train=8192))
+    real = ("--host", "127.0.0.1", "--port", "40001", "--api-key-file", "/run/m.apikey")
+    tenant = a_tenant("m", 5.0)._replace(launch=launch, argv=(*launch.plan.words, *real))
+    found = Explain(MemoryModelCatalog([a_model("m", ctx_train=8192)]), planner, FakeCensus())("m", [tenant])
+    assert endpoint(found) == list(real)
+    assert all(one["reason"] for one in found["endpoint"])
+
+
+@pytest.mark.parametrize(
+    ("said", "pictures"),
+    [
+        ({}, teaching.projector_waits("/models/mmproj.gguf")),
+        ({"mmproj_policy": "attach"}, None),
+        ({"mmproj_policy": "skip"}, teaching.projector_skipped("m")),
+        ({"mmproj_auto": False}, teaching.projector_ignored("m", "/models/mmproj.gguf")),
+    ],
+)
+def test_a_projector_that_is_not_attached_is_told_of(said, pictures):
+    """Else nothing says that the model could see; of one that is attached the words say it."""
+    row, files = a_model("m"), AnyWeightFiles()
+    files.beside[row.files[0]] = "/models/mmproj.gguf"
+    files.projectors |= dict.fromkeys((row.files[0], "/models/mmproj.gguf"), Projector("clip", 7, 0))
+    files.content["/models/mmproj.gguf"] = "encoder"
+    planner = a_planner(FakeCensus(), {"m": said}, files)
+    assert Explain(MemoryModelCatalog([row]), planner, FakeCensus())("m")["pictures"] == pictures
+
+
+def test_a_model_without_a_projector_has_no_row_about_pictures():
+    """Most have none, and nobody missed it."""
+    assert explain()["pictures"] is None
+
+
+def test_a_configuration_file_that_was_refused_is_named():
+    """Else the answer would be taken for what the file says."""
+    assert explain()["configuration"] is None
+    rows = MemoryModelCatalog([a_model("m", ctx_train=512)])
+    planner, problems = a_planner(FakeCensus(), {}), ("line 3: 'slots' must be a number",)
+    found = Explain(rows, planner, FakeCensus(), lambda: problems)("m")
+    assert found["configuration"] == teaching.explain_config_refused(problems)
+
+
+@pytest.mark.parametrize("settings", [{"extra_args": ["--port", "1"]}, {"engine": "none"}])
+def test_a_refusal_does_not_hide_a_refused_configuration_file(settings):
+    """Who has mended the value that is cited must learn why it is still the old one."""
+    problems = ("line 3: 'slots' must be a number",)
+    planner = a_planner(FakeCensus(), {"m": settings}, refused=lambda: problems, drivers={LLAMACPP.kind: LLAMACPP})
+    found = Explain(MemoryModelCatalog([a_model("m")]), planner, FakeCensus(), lambda: problems)("m")
+    assert found["refusal"]
+    assert found["configuration"] == teaching.explain_config_refused(problems)
+
+
+def test_a_configuration_file_that_is_newer_than_what_runs_is_named():
+    """It is read some seconds after it was written; what is explained is the configuration that runs."""
+    rows, planner = MemoryModelCatalog([a_model("m", ctx_train=512)]), a_planner(FakeCensus(), {})
+    found = Explain(rows, planner, FakeCensus(), tuple, lambda: True)("m")
+    assert found["configuration"] == teaching.explain_config_newer()
+
+
 def against(planner, launch, model=None, key="m"):
     """What is said while a child runs that was started as `launch`."""
     tenant = a_tenant(key, 5.0)._replace(launch=launch)
@@ -174,7 +263,7 @@ def test_weights_that_nothing_serves_name_every_lane():
     """No words, but a reason for each kind."""
     found = explain("m", a_model("m", weights=Weights.QUANTIZED))
     assert found["engine"] is None
-    assert found["refusal"].startswith("no engine serves")
+    assert found["refusal"] == teaching.quantized_unserved(["b11434"])
     assert {lane["lane"] for lane in found["rejected"]} == {"llamacpp", "mistralrs", "sglang", "sdcpp", "mlx"}
     assert all(lane["reason"] for lane in found["rejected"])
     json.dumps(found)
@@ -193,3 +282,31 @@ def test_unknown_names_are_refused():
     with pytest.raises(ModelNotFound) as caught:
         explain("mm")
     assert str(caught.value) == teaching.model_not_found("mm", ["m"])
+
+
+def test_the_decision_is_shown_with_what_decided_it():
+    """Mode, policy, the model's own engine, its architecture; the class of the build, and of each that was not taken."""
+    fork = an_engine("fork-1", provenance=Provenance.FORK, architectures=("llama",))
+    engines = MemoryEngineCatalog([an_engine(), fork])
+    found = explain(engines=engines, rules=lambda: Rules("manual", "latency"))
+    assert found["routing"] == {"mode": "manual", "policy": "latency", "engine": "", "arch": "llama"}
+    assert found["engine"]["class"] == "mainstream"
+    assert found["why"] == teaching.lane_manual("b11434")
+    assert {"lane": "fork-1", "reason": found["why"], "class": "fork"} in found["rejected"]
+    pinned = explain(engines=engines, settings={"engine": "fork-1"})
+    assert (pinned["routing"]["engine"], pinned["engine"]["class"]) == ("fork-1", "fork")
+    json.dumps(found)
+
+
+def test_what_a_build_ended_over_is_shown():
+    """The dry run refuses as the request would, without starting anything."""
+    model = a_model("m", ctx_train=512)
+    census = FakeCensus()
+    planner = a_planner(census, {"m": {}}, AnyWeightFiles(512))
+    dead = planner.detour(planner.plan(model), ["unknown model architecture: 'llama'"])
+    assert dead is not None
+    found = Explain(MemoryModelCatalog([model]), planner, census)("m")
+    assert found["refusal"] == str(dead.error) == teaching.architecture_unserved("llama", ["b11434"], ["b11434"], ())
+    assert {"lane": "b11434", "reason": teaching.lane_died_over("b11434", "llama"), "class": "mainstream"} in found[
+        "rejected"
+    ]

@@ -16,6 +16,7 @@ from blazar.domain import teaching
 from blazar.domain.errors import BlazarError, Busy, Malformed, ModelNotFound, NotFound
 from blazar.domain.fit.machine import Machine, Running, imagined
 from blazar.domain.fit.shape import Projector
+from blazar.domain.kinds import Weights
 from blazar.domain.records import Model
 from tests.fakes.remote import MemoryRegistry
 from tests.fakes.weights import MemoryWeightFiles, some_facts, some_shape
@@ -74,6 +75,19 @@ def test_a_row_of_the_catalog() -> None:
     assert (row["ctx"], row["ctx_up_to"]) == (4096, 4096)
     assert found["machine"]["devices"][0]["total"] == 8 * GIB
     assert found["notes"] == []
+
+
+@pytest.mark.parametrize("weights", [one for one in Weights if one is not Weights.GGUF])
+def test_only_gguf_weights_are_counted(weights: Weights) -> None:
+    """The planner is llama.cpp's; other engines size themselves."""
+    world = World()
+    world.rows["tiny"] = model("tiny", weights=weights)
+    with pytest.raises(Malformed, match=f"'tiny' has {weights} weights, and only GGUF"):
+        world.ask("tiny")
+    world.weights.facts["/else/x.gguf"] = some_facts("/else/x.gguf", weights=weights)
+    plain = weights in (Weights.SAFETENSORS, Weights.QUANTIZED)
+    with pytest.raises(Malformed, match=r"llama\.cpp cannot load: convert them" if plain else "only GGUF"):
+        world.ask("/else/x.gguf")
 
 
 def test_an_absolute_path_is_a_file() -> None:
@@ -250,6 +264,30 @@ def test_the_projector_beside_a_model_counts() -> None:
     world.weights.projectors["/else/x.gguf"] = Projector("clip", GIB, 100 * MIB)
     assert world.ask("/else/x.gguf")["verdict"]["memory"]["projector"] == GIB + 100 * MIB
     assert world.ask("tiny")["verdict"]["memory"]["projector"] == 0
+
+
+@pytest.mark.parametrize(
+    ("said", "size", "note"),
+    [
+        ({}, GIB, "projector-with"),
+        ({"mmproj_policy": "attach"}, GIB, ""),
+        ({"mmproj_policy": "skip"}, 0, "projector-apart"),
+        ({"mmproj": "/p/own.gguf"}, 2 * GIB, "projector-with"),
+        ({"mmproj": "/p/none.gguf"}, 0, ""),
+        ({"mmproj_auto": False}, 0, ""),
+        ({"embeddings": True}, 0, ""),
+    ],
+)
+def test_a_projector_that_waits_for_a_picture_counts(said: dict[str, Any], size: int, note: str) -> None:
+    """F8: the first picture must not be where memory ends; one that configuration leaves out is said to be."""
+    world = World(**said)
+    world.weights.projectors["/models/tiny.gguf"] = Projector("clip", GIB, 0)
+    world.weights.content["/p/own.gguf"] = "own"
+    world.weights.projectors["/p/own.gguf"] = Projector("clip", 2 * GIB, 0)
+    verdict = world.ask("tiny")["verdict"]
+    assert verdict["memory"]["projector"] == size
+    notes = {what for what in ("projector-with", "projector-apart") if teaching.fit_note(what) in verdict["notes"]}
+    assert notes == ({note} if note else set())
 
 
 def test_a_model_that_runs_has_its_own_memory() -> None:

@@ -52,6 +52,19 @@ def test_a_file_at_rest_is_not_read() -> None:
     watched(scenario)
 
 
+def test_between_a_change_and_its_reading_the_file_is_ahead() -> None:
+    """Who asks what runs is told that the file says more by now."""
+
+    async def scenario(file: Watched) -> None:
+        assert not file.watch.behind()
+        await file.look(2)
+        assert file.watch.behind()
+        await file.look(2)
+        assert not file.watch.behind()
+
+    watched(scenario)
+
+
 def test_a_changed_file_is_read_once_two_looks_agree() -> None:
     """One that is still being written is no configuration yet."""
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from blazar.application.supervise.belongings import belongings, policy_of
+from blazar.application.supervise.belongings import belongings, policy_of, sees
 from blazar.application.supervise.preparation import prepare
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
@@ -18,14 +18,16 @@ MODEL, BESIDE, OWN = "/models/m.gguf", "/models/mmproj.gguf", "/p/own.gguf"
 FOLDERS = Places(sessions="/data/sessions", lookup_cache="/data/speccache")
 
 
-def found(*there: str, **said: Any) -> Any:
-    """What is found of a model with a projector beside it, where these paths exist as well."""
+def found(*there: str, vision: bool | None = False, beside: bool = True, **said: Any) -> Any:
+    """What is found of a model with a projector `beside` it, where these paths exist as well."""
     files = MemoryWeightFiles({path: some_facts(path) for path in (MODEL, BESIDE, OWN, *there)})
     files.projectors |= {path: Projector("clip", 7, 0) for path in (MODEL, BESIDE)}
-    files.beside[MODEL] = BESIDE
+    if beside:
+        files.beside[MODEL] = BESIDE
     files.sizes[OWN] = 9
     settings = a_config({"m": said}).settings_for("m")
-    return belongings(a_model("m"), prepare(settings, files, settings["extra_args"]), files, FOLDERS)
+    prepared = prepare(settings, files, settings["extra_args"])
+    return belongings(a_model("m"), prepared, files, FOLDERS, vision=vision)
 
 
 def test_the_folder_of_sessions_has_to_be_there():
@@ -86,6 +88,67 @@ def test_which_projector_is_attached(said, projector, size):
     one = found(**said)
     assert one.projector == projector
     assert (one.encoder.weights_bytes if one.encoder else None) == size
+
+
+@pytest.mark.parametrize(
+    ("said", "projector", "blind"),
+    [
+        ({}, BESIDE, ""),
+        ({"mmproj": OWN}, OWN, ""),
+        ({"mmproj_policy": "attach"}, BESIDE, ""),
+        ({"mmproj_policy": "skip"}, "", teaching.projector_skipped("m")),
+        ({"mmproj_auto": False}, "", teaching.projector_ignored("m", BESIDE)),
+        (
+            {"mmproj": "/p/none.gguf"},
+            "",
+            teaching.projector_unreadable("m", teaching.told_path_missing("/p/none.gguf", "--mmproj", "mmproj", "")),
+        ),
+        ({"extra_args": ["--mmproj", OWN]}, "", ""),
+        ({"engine_env": {"LLAMA_ARG_MMPROJ": OWN}}, "", ""),
+    ],
+)
+def test_what_a_picture_finds(said, projector, blind):
+    """The projector that waited for it, or why there is none."""
+    one = found(vision=True, **said)
+    assert (one.projector, one.blind) == (projector, blind)
+
+
+@pytest.mark.parametrize(
+    ("said", "able"),
+    [
+        ({}, True),
+        ({"mmproj_policy": "attach"}, True),
+        ({"mmproj_policy": "skip"}, False),
+        ({"mmproj_auto": False}, False),
+        ({"mmproj": "/p/none.gguf"}, False),
+        ({"mmproj_policy": "skip", "extra_args": ["-mm", OWN]}, True),
+    ],
+)
+def test_who_lists_models_is_told_which_can_see(said: dict[str, Any], able: bool) -> None:
+    """A child that waits for its first picture counts: it takes it."""
+    files = MemoryWeightFiles({path: some_facts(path) for path in (MODEL, BESIDE, OWN)})
+    files.projectors[MODEL], files.beside[MODEL] = Projector("clip", 7, 0), BESIDE
+    assert sees(a_model("m"), a_config({"m": said}).settings_for("m"), files) is able
+
+
+def test_a_model_without_a_projector_says_so_whatever_looks_for_one():
+    """To look for what is not there would help nobody."""
+    for said in ({}, {"mmproj_auto": False}, {"mmproj_policy": "attach"}):
+        assert found(vision=True, beside=False, **said).blind == teaching.projector_missing("m")
+
+
+def test_a_home_folder_in_a_projector_s_path_is_explained():
+    """Nothing reads ~: the whole path has to be written, as for adapters."""
+    assert "~ is not read" in found(mmproj="/c/~/p.gguf", vision=True).blind
+
+
+def test_a_child_without_pictures_says_what_it_waits_for():
+    """For whoever brings one; a child that embeds waits for nothing."""
+    assert found().blind == teaching.projector_waits(BESIDE)
+    assert found(vision=True).notes[-1] == teaching.projector_attached(BESIDE)
+    for said in ({}, {"mmproj_policy": "attach"}):
+        embedding = found(vision=None, **said)
+        assert (embedding.projector, embedding.blind) == ("", "")
 
 
 def test_a_projector_that_cannot_be_read_is_not_attached():

@@ -6,7 +6,8 @@ import pytest
 
 from blazar.adapters.engines.llamacpp.spec import LLAMACPP
 from blazar.application.config.layers import load_config
-from blazar.application.supervise.endpoint import Endpoint, endpoint_for
+from blazar.application.ports.children import LaunchPlan
+from blazar.application.supervise.endpoint import LOOPBACK, Endpoint, endpoint_for, endpoint_words
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
 from blazar.domain.kinds import EngineKind
@@ -49,3 +50,18 @@ def test_a_path_that_cannot_be_bound_is_refused_before_anything_starts():
     with pytest.raises(Malformed, match="the data folder is too long"):
         endpoint(UNIX, folder=deep)
     assert endpoint(folder=deep) == Endpoint()
+
+
+def words(plan: LaunchPlan, driver=LLAMACPP, running=()) -> list[str]:
+    return [word for one in endpoint_words(plan, driver, running) for word in one.words]
+
+
+def test_the_words_of_an_endpoint_are_told_as_far_as_they_are_known():
+    """In the spelling and order of the start; of a child that runs the port and the file are real."""
+    plan = LaunchPlan("m", "m", LLAMACPP.kind, "b1", ())
+    assert words(plan) == ["--host", LOOPBACK, "--port", "PORT", "--api-key-file", "FILE"]
+    real = ("--host", LOOPBACK, "--port", "4000", "--api-key-file", "/run/m.apikey")
+    assert words(plan, running=real) == list(real)
+    assert words(plan, KEYLESS) == ["--host", LOOPBACK, "--port", "PORT"]
+    assert words(plan._replace(auth=False)) == ["--host", LOOPBACK, "--port", "PORT"]
+    assert words(plan._replace(socket="/run/m.sock", auth=False), running=real) == ["--host", "/run/m.sock"]

@@ -5,7 +5,7 @@ import pytest
 from blazar.adapters.engines.llamacpp.flags import LLAMACPP_FLAGS
 from blazar.adapters.engines.llamacpp.reserved import RESERVED
 from blazar.application.config.model import Config
-from blazar.application.supervise.extra_words import WORDS, Into, read_extra, without
+from blazar.application.supervise.extra_words import WORDS, Into, last_said, read_extra, without
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
 from blazar.domain.fit.settings import Settings
@@ -126,7 +126,6 @@ def test_what_is_said_once_is_named_as_it_is_written():
         ("-ot nothing", "-ot", "nothing"),
         ("-sm diagonal", "-sm", "diagonal"),
         ("-fa perhaps", "-fa", "perhaps"),
-        ("--temp 0 -ngl", "-ngl", ""),
     ],
 )
 def test_a_value_that_the_engine_would_end_itself_over_is_refused(text, flag, value):
@@ -135,6 +134,31 @@ def test_a_value_that_the_engine_would_end_itself_over_is_refused(text, flag, va
         read(text)
     assert str(caught.value) == teaching.extra_arg_value(flag, value)
     assert caught.value.field == "extra_args"
+
+
+@pytest.mark.parametrize(
+    ("text", "flag", "then"),
+    [
+        ("--temp 0 -ngl", "-ngl", ""),
+        ("-c -np 2", "-c", "-np"),
+        ("--mmproj -np 2", "--mmproj", "-np"),
+        ("-c --host ::", "-c", "--host"),
+    ],
+)
+def test_a_flag_without_its_value_does_not_swallow_the_next_one(text, flag, then):
+    """Nor is the next one blamed: it is the value that is missing."""
+    with pytest.raises(Malformed) as caught:
+        read(text)
+    assert str(caught.value) == teaching.extra_arg_needs_value(flag, then, "extra_args")
+
+
+def test_the_last_of_an_option_is_found_as_it_is_written():
+    """In whichever spelling; it is what the engine goes by, and what a sentence about it repeats."""
+    words = ["--cache-ram", "512", "-np", "2", "-cram", "-1"]
+    said = last_said(words, "--cache-ram")
+    assert said is not None
+    assert (said.flag, said.text) == ("-cram", "-1")
+    assert last_said(words, "--ctx-size") is None
 
 
 def test_words_can_be_left_out():

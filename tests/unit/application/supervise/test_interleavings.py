@@ -36,7 +36,8 @@ class Chaos:
 
     def __init__(self, world, seed):
         self.world, self.chance = world, random.Random(seed)
-        self.asks, self.wishes, self.leases = [], [], []
+        self.asks, self.wishes, self.leases, self.pictures = [], [], [], set()
+        world.give_projector("a", "b")
         self.served = self.refused = self.left = 0
 
     async def step(self):
@@ -45,7 +46,9 @@ class Chaos:
         world.children.script = chance.choice(MANNERS)
         name = chance.choice(NAMES)
         event = chance.choice(
-            ("ask",) * 6 + ("release",) * 6 + ("cancel", "cancel", "evict", "load", "kill", "reset", "row", "fast")
+            ("ask",) * 6
+            + ("release",) * 6
+            + ("cancel", "cancel", "evict", "load", "kill", "reset", "row", "fast", "configure")
         )
         await getattr(self, f"do_{event}")(name)
         if chance.random() < 0.7:
@@ -53,9 +56,12 @@ class Chaos:
         self.collect()
 
     async def do_ask(self, name):
-        """A request, perhaps with a window wish."""
+        """A request, perhaps with a window wish or a picture."""
         chance = self.chance
-        self.asks.append(self.world.ask(name, wait=chance.choice((0.5, 30.0)), num_ctx=chance.choice((0, 0, 0, 6000))))
+        more = {"num_ctx": chance.choice((0, 0, 0, 6000)), "vision": chance.random() < 0.2}
+        self.asks.append(self.world.ask(name, wait=chance.choice((0.5, 30.0)), **more))
+        if more["vision"]:
+            self.pictures.add(self.asks[-1])
 
     async def do_release(self, _):
         """One answer ends, well or badly, with or without a keep_alive."""
@@ -71,11 +77,12 @@ class Chaos:
     async def do_evict(self, name):
         """An explicit wish, patient or not."""
         supervisor, force = self.world.supervisor, self.chance.random() < 0.4
-        self.wishes.append(asyncio.create_task(supervisor.evict(name, force=force)))
+        ref = name + self.chance.choice(("", "", "@vision"))
+        self.wishes.append(asyncio.create_task(supervisor.evict(ref, force=force)))
 
     async def do_load(self, name):
         """A warm-up; now and then its caller leaves."""
-        task = asyncio.create_task(self.world.supervisor.load(name))
+        task = asyncio.create_task(self.world.supervisor.load(name + self.chance.choice(("", "", "@vision"))))
         self.wishes.append(task)
         if self.chance.random() < 0.2:
             await self.world.clock.settle()
@@ -95,6 +102,12 @@ class Chaos:
         self.world.catalog.remove_model(name)
         self.world.catalog.add_model(a_model(name, ctx_train=8192, digest=f"{self.chance.random()}"))
 
+    async def do_configure(self, name):
+        """The file says something else about a model; a child that has it otherwise makes room."""
+        said = {"b": {"slots": 3}}
+        said.setdefault(name, {})["ctx"] = self.chance.choice((1024, 2048, 4096))
+        self.wishes.append(asyncio.create_task(self.world.reconfigure(**said)))
+
     async def do_fast(self, name):
         """The hot path."""
         if (lease := self.world.supervisor.try_lease(name)) is not None:
@@ -109,6 +122,7 @@ class Chaos:
             elif (error := task.exception()) is None:
                 self.served += 1
                 self.leases.append(task.result())
+                assert task not in self.pictures or not task.result().blind
             else:
                 assert isinstance(error, BlazarError), error
                 self.refused += 1

@@ -8,17 +8,20 @@ from blazar.adapters.engines.llamacpp.spec import LLAMACPP
 from blazar.application.config.layers import load_config
 from blazar.application.config.model import Config
 from blazar.application.supervise.fit_settings import slots_for, unified, window_for
+from blazar.application.supervise.launch_plan import parts_beside
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed, Unserved
 from blazar.domain.fit.shape import Projector
-from blazar.domain.kinds import Task, Weights
+from blazar.domain.kinds import EngineKind, Provenance, Task, Weights
 from blazar.domain.launch import Beside
 from blazar.domain.manifest import Manifest, Option
+from blazar.domain.manners import Manners
+from blazar.domain.routing import LANES, Rules
 from tests.fakes.catalog import a_model
 from tests.fakes.engines import MemoryEngineCatalog, an_engine
 from tests.fakes.hardware import GIB, FakeCensus, a_gpu, a_machine
-from tests.fakes.weights import heavy_shape, some_facts, some_shape
-from tests.support.supervision import AnyWeightFiles, KnowsAll, a_config, a_planner
+from tests.fakes.weights import MemoryWeightFiles, heavy_shape, some_facts, some_shape
+from tests.support.supervision import AnyWeightFiles, KnowsAll, PlainDriver, a_config, a_planner
 
 ANY = tuple(Option((flag.name,)) for flag in LLAMACPP.flags if flag.name != "--spec-type")
 
@@ -31,13 +34,15 @@ def settings_of(**said):
 def real_plan(text="", model=None, *, ram=64, known=()):
     """The launch of one model on llama.cpp's own flags, from the text of a config.toml."""
     model = model or a_model("m", ctx_train=8192)
+    loaded = load_config(text, "config.toml")
     planner = a_planner(
         FakeCensus(a_machine(ram=ram * GIB)),
         {},
         AnyWeightFiles(model.ctx_train),
         drivers={LLAMACPP.kind: LLAMACPP},
         probe=KnowsAll(known),
-        settings_for=load_config(text, "config.toml").config.settings_for,
+        settings_for=loaded.config.settings_for,
+        origins_for=loaded.origins_for,
     )
     return planner.plan(model)
 
@@ -105,6 +110,21 @@ def test_a_chosen_window_that_shrinks_is_noted():
     assert plan(a_model("m", ctx_train=512), ctx=512).plan.notes == ()
     assert plan(a_model("m", ctx_train=512), wish=9999).plan.notes == (teaching.ctx_clamped(9999, 512),)
     assert plan(a_model("m", ctx_train=512), ctx=2048).plan.notes == (teaching.ctx_clamped(2048, 512),)
+
+
+@pytest.mark.parametrize(
+    ("text", "window"),
+    [
+        ("default_ctx = 1024\n", 1024),
+        ("default_ctx = 1024\nkv_unified_per_slot = 512\n", 512),
+        ("default_ctx = 1024\nkv_unified_per_slot = 2048\n", 1024),
+        ('default_ctx = 1024\n[model_overrides.m]\nextra_args = ["--kv-unified-per-slot", "256"]\n', 256),
+    ],
+)
+def test_a_slot_that_is_held_to_less_is_what_a_request_gets(text, window):
+    """The engine refuses a longer prompt, so that `ps`, `explain` and inputs that are cut must know."""
+    launch = real_plan(f"slots = 2\n{text}", a_model("m", ctx_train=4096))
+    assert (launch.plan.ctx, said(launch, "--ctx-size")) == (window, "1024")
 
 
 def test_slots():
@@ -218,11 +238,15 @@ def test_an_extra_flag_that_the_build_does_not_know_is_refused(words):
     ["--host", "--port", "-m", "--alias", "--api-key", "--api_key_file", "--cors-origins", "--path", "--host=::"],
 )
 def test_an_extra_flag_that_is_ours_is_refused(flag):
-    """Also where the build knows it, and where the build could not be asked."""
+    """Also where the build knows it, and where the build could not be asked; the sentence says what is ours there."""
+    name = flag.partition("=")[0]
     for known in ((), {flag}):
+        planner = a_planner(
+            FakeCensus(), {"m": {"extra_args": [flag, "x"]}}, drivers={LLAMACPP.kind: LLAMACPP}, probe=KnowsAll(known)
+        )
         with pytest.raises(Malformed) as caught:
-            extra([flag, "x"], known)
-        assert str(caught.value) == teaching.extra_arg_reserved(flag.partition("=")[0])
+            planner.plan(a_model("m", ctx_train=8192))
+        assert str(caught.value) == teaching.extra_arg_reserved(name, LLAMACPP.because[name.replace("_", "-")])
 
 
 def test_a_build_that_could_not_be_asked_is_trusted():
@@ -302,6 +326,17 @@ def test_the_pin_of_a_model_chooses_its_build():
     assert planner.route(a_model("n")).engine.tag == "b11434"
 
 
+def test_the_table_of_routing_is_asked_anew_for_every_plan():
+    """A reload of `[engine_routing]` holds from the next load on; an override wins over it."""
+    engines = MemoryEngineCatalog([an_engine(), an_engine("fork-1", provenance=Provenance.FORK)])
+    now = [Rules()]
+    planner = a_planner(FakeCensus(), {"n": {"engine": "fork-1"}}, engines=engines, rules=lambda: now[0])
+    assert planner.route(a_model("m")).why == LANES[Weights.GGUF].why
+    now[0] = Rules("manual")
+    assert planner.route(a_model("m")).why == teaching.lane_manual("b11434")
+    assert (planner.pin(a_model("n")), planner.route(a_model("n")).engine.tag) == ("fork-1", "fork-1")
+
+
 def test_nothing_is_planned_for_weights_that_nothing_serves():
     """The refusal is routing's; every lane has its reason."""
     planner = a_planner(FakeCensus(), {})
@@ -328,7 +363,7 @@ def test_the_prompt_cache_lives_on_what_the_plan_leaves():
     assert not [note for note in tight.plan.notes if "cache_ram_mb" in note]
     chosen = real_plan("cache_ram_mb = 200", ram=1)
     assert said(chosen, "--cache-ram") == "200"
-    assert chosen.plan.notes[-1] == teaching.prompt_cache_beyond(200, 0)
+    assert chosen.plan.notes[-1] == teaching.prompt_cache_beyond("cache_ram_mb 200", 0)
 
 
 def test_the_default_configuration_says_the_floor_and_nothing_else():
@@ -429,3 +464,120 @@ def test_where_a_child_listens_is_part_of_its_plan():
     assert (unix.socket, unix.auth) == ("/m.sock", False)
     assert unix.words == tcp.words
     assert not {"--host", "--port", "--api-key-file"} & set(unix.words)
+
+
+@pytest.mark.parametrize(
+    ("text", "workers"),
+    [
+        ("", ""),
+        ('rpc_servers = "far:1,there:2"', "far:1,there:2"),
+        ('rpc_servers = "far:1"\n[model_overrides.m]\nrpc_servers = "there:2"', "there:2"),
+        ('rpc_servers = "far:1"\n[model_overrides.m]\nrpc_servers = ""', "far:1"),
+        ('rpc_servers = "far:1"\n[model_overrides.m]\nextra_args = ["--rpc", "there:2"]', "there:2"),
+    ],
+)
+def test_a_launch_knows_the_workers_that_its_child_is_told_of(text, workers):
+    """By the words themselves: a model's own replace the configuration's, extra words win over both."""
+    launch = real_plan(text)
+    assert launch.workers == workers
+    assert workers in (said(launch, "--rpc") or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "flag", "key", "path"),
+    [
+        ('loras = ["/l/a.gguf:0.5"]', "--lora-scaled", "loras", "/l/a.gguf"),
+        ('extra_args = ["--lora", "/l/a.gguf"]', "--lora", "extra_args", "/l/a.gguf"),
+        ('extra_args = ["-md", "/l/d.gguf"]', "-md", "extra_args", "/l/d.gguf"),
+        ('extra_args = ["--control-vector", "/l/v.gguf"]', "--control-vector", "extra_args", "/l/v.gguf"),
+        ('chat_template_file = "/t/mine.jinja"', "--chat-template-file", "chat_template_file", "/t/mine.jinja"),
+        ('extra_args = ["--grammar-file", "/t/g.gbnf"]', "--grammar-file", "extra_args", "/t/g.gbnf"),
+    ],
+)
+def test_a_file_that_the_child_is_told_of_has_to_be_there(text, flag, key, path):
+    """The engine would end itself over it, in words of its own."""
+    model = a_model("m", ctx_train=8192)
+    planner = a_planner(
+        FakeCensus(a_machine(ram=64 * GIB)),
+        {},
+        MemoryWeightFiles({model.files[0]: some_facts(*model.files)}),
+        drivers={LLAMACPP.kind: LLAMACPP},
+        settings_for=load_config(f"[model_overrides.m]\n{text}", "config.toml").config.settings_for,
+    )
+    with pytest.raises(Malformed) as caught:
+        planner.plan(model)
+    assert (str(caught.value), caught.value.field) == (teaching.told_path_missing(path, flag, key, ""), key)
+
+
+def test_the_parts_of_a_set_are_what_the_row_keeps():
+    """By role; a model of one file has none."""
+    parts = (("diffusion_model", "/m/dit.gguf"), ("vae", "/m/vae.gguf"))
+    assert parts_beside(a_model("m", components=parts)).components == dict(parts)
+    assert parts_beside(a_model("m")) == Beside()
+
+
+@pytest.mark.parametrize(
+    ("said", "vision", "blind", "told", "able"),
+    [
+        ({}, False, teaching.projector_waits("/models/mmproj.gguf"), False, True),
+        ({}, True, "", True, True),
+        ({"mmproj_policy": "attach"}, False, "", True, True),
+        ({"mmproj_policy": "skip"}, True, teaching.projector_skipped("m"), False, False),
+        ({"embeddings": True}, True, "", False, False),
+    ],
+)
+def test_a_launch_says_whether_it_takes_pictures(said, vision, blind, told, able):
+    """For whoever asks for one; what is told of a projector is charged for it."""
+    row, files = a_model("m"), AnyWeightFiles()
+    files.beside[row.files[0]] = "/models/mmproj.gguf"
+    files.projectors |= dict.fromkeys((row.files[0], "/models/mmproj.gguf"), Projector("clip", 7, 0))
+    files.content["/models/mmproj.gguf"] = "encoder"
+    planner = a_planner(FakeCensus(), {"m": said}, files)
+    launch = planner.plan(row, vision=vision)
+    assert (launch.blind, launch.projector, launch.vision) == (blind, told, vision)
+    assert ("--mmproj" in launch.plan.words) is told
+    assert launch.verdict.memory.projector_bytes == (7 if told else 0)
+    assert planner.takes_pictures(row) is able
+
+
+def test_of_other_kinds_nothing_is_said_about_pictures():
+    """They have encoders of their own, or none: no request is refused here, and nothing is claimed."""
+    row = a_model("m", weights=Weights.SAFETENSORS)
+    engines = MemoryEngineCatalog([an_engine("s1", kind=EngineKind.SGLANG)])
+    planner = a_planner(FakeCensus(), {"m": {}}, engines=engines, drivers={EngineKind.SGLANG: PlainDriver()})
+    launch = planner.plan(row, vision=True)
+    assert (launch.blind, launch.projector) == ("", False)
+    assert planner.takes_pictures(row) is False
+    bare = a_planner(FakeCensus(), {"m": {}}, engines=MemoryEngineCatalog([]))
+    assert bare.takes_pictures(row) is False
+
+
+class Mannered(PlainDriver):
+    """One that chats and does nothing else, under names of its own."""
+
+    manners = Manners(
+        name="odd", tasks=frozenset({Task.CHAT}), asked_as="default", listed_as="{folder}", routes=frozenset()
+    )
+
+
+def test_a_launch_says_how_its_child_is_asked():
+    """And what it must list to be ours; of llama.cpp both are the model's name."""
+    row = a_model("m", folder="/models/m")
+    odd = a_planner(FakeCensus(), {"m": {}}, drivers={EngineKind.LLAMACPP: Mannered()}).plan(row)
+    assert (odd.called, odd.plan.listed, odd.manners) == ("default", "/models/m", Mannered.manners)
+    plain = a_planner(FakeCensus(), {"m": {}}).plan(row)
+    assert (plain.called, plain.plan.listed, plain.manners) == ("m", "m", LLAMACPP.manners)
+
+
+def test_a_kind_without_the_task_is_not_even_planned():
+    """Its server would answer every request with a 404."""
+    planner = a_planner(FakeCensus(), {"m": {"embeddings": True}}, drivers={EngineKind.LLAMACPP: Mannered()})
+    with pytest.raises(Malformed) as caught:
+        planner.plan(a_model("m"))
+    assert str(caught.value) == teaching.kind_makes_no_embeddings("m", "odd")
+
+
+def test_a_diffusion_set_draws_whatever_is_said_of_it():
+    """`embeddings` on such a model makes no embedder of it."""
+    row = a_model("m", weights=Weights.DIFFUSION)
+    assert a_planner(FakeCensus(), {"m": {"embeddings": True}}).task(row) is Task.IMAGE

@@ -6,6 +6,7 @@ import pytest
 
 from blazar.application.supervise.lease import ChildLease
 from blazar.domain.errors import ChildDied
+from blazar.domain.manners import LLAMACPP
 from tests.fakes.catalog import a_model
 from tests.fakes.upstream import FakeUpstream
 
@@ -15,7 +16,8 @@ class Plan:
 
 
 class Launch:
-    plan, model = Plan, a_model("a")
+    plan, model, blind = Plan, a_model("a"), "no projector"
+    called, manners = "default", LLAMACPP
 
 
 class Child:
@@ -45,6 +47,7 @@ def test_it_shows_what_it_is_for():
     """Taken when it is made: the child may be gone by the time somebody looks."""
     lease = ChildLease(House(), Tenure(), 1.5, 0.5)
     assert (lease.model.name, lease.ctx, lease.upstream) == ("a", 4096, Child.upstream)
+    assert (lease.called, lease.manners, lease.blind) == ("default", LLAMACPP, "no projector")
     assert (lease.load_seconds, lease.queue_seconds) == (1.5, 0.5)
 
 

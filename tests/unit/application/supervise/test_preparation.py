@@ -1,5 +1,7 @@
 """One way from configuration to a verdict: what `fit` and `explain` show is what is started."""
 
+from dataclasses import replace
+
 import pytest
 
 from blazar.adapters.engines.llamacpp.spec import LLAMACPP
@@ -11,8 +13,10 @@ from blazar.application.supervise.charges import Tenant
 from blazar.application.supervise.preparation import prepare
 from blazar.application.supervise.sizing import Sizing
 from blazar.domain import teaching
+from blazar.domain.errors import Malformed
 from blazar.domain.fit.machine import imagined
 from blazar.domain.fit.shape import Projector
+from blazar.domain.launch import Places
 from tests.fakes.catalog import MemoryModelCatalog, a_model
 from tests.fakes.hardware import GIB, FakeCensus, FakeDeviceLister, a_gpu, a_machine
 from tests.fakes.weights import MemoryWeightFiles, heavy_shape, some_facts, some_shape
@@ -100,7 +104,6 @@ CONFIGURATIONS = [
     extra("-ngl 4 -fa off -ctk f32 -ub 256"),
     extra("-ot blk.[0-3].=CPU -sm none -mg 1 --no-mmap"),
     extra("-dev none"),
-    extra("--lora /not/there.gguf"),
 ]
 
 
@@ -173,9 +176,27 @@ def test_adapters_and_a_draft_in_the_extra_words_are_charged():
     memory = Three(extra(f"--lora {ADAPTS},{ADAPTS} -md {DRAFTS}")).launch().verdict.memory
     assert memory.lora_bytes == 200 * 2**20
     assert memory.draft_bytes > 240_128
+    notes = Three(extra(f"--lora {ADAPTS} -md {DRAFTS}")).launch().plan.notes
+    # An adapter joins those of the configuration; a draft takes the place of its own.
+    assert {teaching.extra_args_counted(("--lora",)), teaching.extra_args_planned(("-md",))} <= set(notes)
     draft = Three(extra(f"-md {DRAFTS}")).launch()
     assert "--device-draft" in draft.plan.words
     assert draft.verdict.settings.draft.settings.ctx == draft.verdict.settings.ctx
+
+
+def test_paths_in_the_extra_words_count_from_where_children_run():
+    """For the launch and for the preview; the words themselves stay as they are."""
+    settings, files = load_config("", "config.toml").config.settings_for("m"), some_files()
+    words = ("--lora", f"lora.gguf,{ADAPTS}", "-md", "draft.gguf")
+    found = prepare(settings, files, words, "/else")
+    assert (found.extras.lora_bytes, found.extras.draft is not None) == ((100 * 2**20,) * 2, True)
+    three = Three(extra("--lora lora.gguf"))
+    sizing = replace(three.planner.sizing, folder="/else")
+    planner = replace(three.planner, sizing=sizing, places=Places(socket="/else"))
+    launch = planner.plan(three.row)
+    assert (launch.verdict.memory.lora_bytes, launch.plan.words[-1]) == (100 * 2**20, "lora.gguf")
+    shown = (three.preview(Question("m")), replace(three.preview, folder="/else")(Question("m")))
+    assert ["lora.gguf" in str(one["verdict"]["notes"]) for one in shown] == [True, False]
 
 
 def test_what_a_person_says_is_not_said_twice():
@@ -211,12 +232,13 @@ def test_a_question_says_otherwise_than_the_extra_words():
         ("--lora /x.gguf", teaching.no_such_file("/x.gguf")),
     ],
 )
-def test_a_file_that_cannot_be_read_is_a_sentence(words, why):
-    """It is not counted, and nothing is refused for it: the engine tells better."""
+def test_a_file_that_is_not_there_is_a_sentence(words, why):
+    """A preview counts without it and says so; a launch is refused, for the engine would end itself."""
     flag, path = words.split()
-    launch = Three(extra(words)).launch()
-    assert teaching.extra_file_uncounted(flag, path, why) in launch.plan.notes
-    assert launch.plan.words[-2:] == (flag, path)
+    three = Three(extra(words))
+    assert teaching.extra_file_uncounted(flag, path, why) in three.previewed()["verdict"]["notes"]
+    with pytest.raises(Malformed, match=r"extra_args names '/x.gguf'"):
+        three.launch()
 
 
 @pytest.mark.parametrize(
@@ -271,8 +293,9 @@ def test_prompts_that_a_person_gives_room_are_weighed_as_he_says():
     little = Three(extra("--cache-ram -1"), cards=0)
     assert "--cache-ram" in words_of(little)
     assert words_of(little).count("--cache-ram") == 1
-    assert any("cache_ram_mb" in note and str(2**31 - 1) in note for note in little.launch().plan.notes)
-    assert not any("cache_ram_mb" in note for note in Three(extra("-cram 512"), cards=0).launch().plan.notes)
+    said = teaching.said_in_extra_args("--cache-ram", "-1")
+    assert any(note.startswith(said) and str(2**31 - 1) not in note for note in little.launch().plan.notes)
+    assert not any("-cram 512" in note for note in Three(extra("-cram 512"), cards=0).launch().plan.notes)
 
 
 def test_weights_that_nobody_counts_are_started_with_the_same_words():

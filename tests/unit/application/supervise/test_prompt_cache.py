@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from blazar.application.config.model import Config
-from blazar.application.supervise.prompt_cache import OPEN, PromptCache, prompt_cache, spare
+from blazar.application.supervise.prompt_cache import PromptCache, prompt_cache, spare
 from blazar.domain import teaching
 from blazar.domain.fit.machine import Device, Machine
 from blazar.domain.fit.planner import plan
@@ -14,6 +14,8 @@ from blazar.domain.fit.verdict import Outcome, Share, Verdict
 from tests.fakes.weights import heavy_shape
 
 MIB, GIB = 2**20, 2**30
+OPEN = Config().cache_ram_mb
+NOBODY = ""
 
 
 def sized(
@@ -29,37 +31,32 @@ def host(free: int = 8 * GIB, **changes: int) -> Share:
     return replace(Share("host", 16 * GIB, free, weights=5 * GIB, margin=512 * MIB), **changes)
 
 
-def test_the_default_is_the_configuration_s():
-    """Else a value that nobody chose would be taken for a choice."""
-    assert Config().cache_ram_mb == OPEN
-
-
 def test_the_default_gives_way_to_the_plan():
     """What is left beyond the margin, rounded down; nothing at all where nothing is left."""
     assert spare(*sized(host())) == 2560
-    assert prompt_cache(OPEN, OPEN, *sized(host())) == PromptCache(2560)
-    assert prompt_cache(OPEN, 2000, *sized(host())) == PromptCache(2000)
-    assert prompt_cache(OPEN, OPEN, *sized(host(free=5 * GIB))) == PromptCache(0)
+    assert prompt_cache(OPEN, NOBODY, *sized(host())) == PromptCache(2560)
+    assert prompt_cache(2000, NOBODY, *sized(host())) == PromptCache(2000)
+    assert prompt_cache(OPEN, NOBODY, *sized(host(free=5 * GIB))) == PromptCache(0)
 
 
 def test_a_choice_stays_and_is_commented_on():
-    """Who sets it may know better, and is told what the plan leaves."""
-    note = teaching.prompt_cache_beyond(3000, 2560)
-    assert prompt_cache(3000, 3000, *sized(host())) == PromptCache(3000, (note,))
-    assert prompt_cache(90_000, 3000, *sized(host())) == PromptCache(3000, (note,))
-    assert prompt_cache(2560, 2560, *sized(host())) == PromptCache(2560)
-    assert prompt_cache(0, 0, *sized(host(free=5 * GIB))) == PromptCache(0)
+    """Who sets it may know better, and is told what the plan leaves; also where it is the default's own value."""
+    note = teaching.prompt_cache_beyond("as said", 2560)
+    assert prompt_cache(3000, "as said", *sized(host())) == PromptCache(3000, (note,))
+    assert prompt_cache(OPEN, "as said", *sized(host())) == PromptCache(OPEN, (note,))
+    assert prompt_cache(2560, "as said", *sized(host())) == PromptCache(2560)
+    assert prompt_cache(0, "as said", *sized(host(free=5 * GIB))) == PromptCache(0)
 
 
 def test_weights_that_may_be_dropped_are_no_room():
     """Prompts would drive them out, and every token would read them again."""
     paging = sized(host(free=5 * GIB, mapped=5 * GIB // 2), outcome=Outcome.PAGES)
-    assert prompt_cache(OPEN, OPEN, *paging) == PromptCache(0)
+    assert prompt_cache(OPEN, NOBODY, *paging) == PromptCache(0)
 
 
 def test_a_load_that_is_too_large_leaves_nothing():
     """It may be tried without the guard."""
-    assert prompt_cache(OPEN, OPEN, *sized(host(free=GIB), outcome=Outcome.NEVER)) == PromptCache(0)
+    assert prompt_cache(OPEN, NOBODY, *sized(host(free=GIB), outcome=Outcome.NEVER)) == PromptCache(0)
 
 
 def test_what_others_hold_is_room_once_they_leave():
@@ -82,5 +79,5 @@ def test_a_device_on_the_machine_s_memory_takes_of_it():
 )
 def test_where_nobody_knows_it_stays_as_configured(unknown):
     """No verdict, none that counted anything, no figure for free memory."""
-    assert prompt_cache(OPEN, OPEN, *unknown) == PromptCache(OPEN)
-    assert prompt_cache(9000, 9000, *unknown) == PromptCache(9000)
+    assert prompt_cache(OPEN, NOBODY, *unknown) == PromptCache(OPEN)
+    assert prompt_cache(9000, "as said", *unknown) == PromptCache(9000)

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from blazar.adapters.engines.llamacpp.spec import LLAMACPP
 from blazar.application.supervise.review import outdated, plan_once
 from blazar.application.supervise.surroundings import Launch, Limits
 from blazar.domain import teaching
+from blazar.domain.errors import Malformed
 from blazar.domain.kinds import Task
 from tests.fakes.catalog import a_model
 from tests.fakes.children import Script
@@ -24,6 +26,17 @@ def launched(census: FakeCensus, files: AnyWeightFiles, **said: Any) -> tuple[An
     """A planner and what it planned for `m` with these settings."""
     planner = a_planner(census, {"m": said}, files)
     return planner, plan_once(planner, MODEL, "m")
+
+
+def test_a_refusal_by_a_former_configuration_says_so() -> None:
+    """A file that cannot be used leaves the old values in force: else a value is cited that stands in it no more."""
+    said, drivers = {"m": {"extra_args": ["--port", "1"]}}, {LLAMACPP.kind: LLAMACPP}
+    with pytest.raises(Malformed) as plain:
+        plan_once(a_planner(FakeCensus(), said, drivers=drivers), MODEL, "m")
+    with pytest.raises(Malformed) as caught:
+        plan_once(a_planner(FakeCensus(), said, drivers=drivers, refused=lambda: ("line 3: bad",)), MODEL, "m")
+    assert str(caught.value) == teaching.by_former_configuration(str(plain.value))
+    assert caught.value.field == "extra_args"
 
 
 def test_what_no_flag_says_is_no_change() -> None:
@@ -144,7 +157,7 @@ async def test_a_busy_child_is_left_alone_until_it_rests(world):
     """Policy never evicts a busy one (D4); others are still served by it, and `ps` says that it will go."""
     lease = await world.lease("a")
     await world.configure(a={"ctx": 2048, "slots": 2})
-    await world.clock.advance(60)
+    await world.clock.advance(20)
     assert world.state() == "serving"
     assert world.view().notes[-1] == teaching.child_outdated()
     second = world.supervisor.try_lease("a")
@@ -225,3 +238,72 @@ async def test_the_numbers_hold_at_once(world):
     assert world.told("evicted")[-1] == {"model": "b", "cause": "idle"}
     await world.clock.advance(10)
     assert world.supervisor.views() == []
+
+
+@story(a={"ctx": 1024})
+async def test_a_child_under_steady_load_makes_room_all_the_same(world):
+    """It never rests: after as long as an eviction drains, new requests wait for its successor, and none is cut off (D4)."""
+    lease, answers = await world.lease("a"), 0
+    first = world.children.of("a").pid
+    await world.configure(a={"ctx": 2048})
+    for _ in range(50):  # there is always one more before the last one ends
+        await world.clock.advance(0.5)
+        following = world.ask("a")
+        await world.clock.settle()
+        lease.release()
+        lease = await following
+        answers += 1
+    assert world.children.of("a").pid == first
+    await world.clock.advance(10)
+    waiting = [world.ask("a"), world.ask("a")]
+    await world.clock.advance(10)
+    assert not any(ask.done() for ask in waiting)
+    assert world.children.of("a").signals == []
+    assert world.supervisor.try_lease("a") is None
+    lease.release()
+    await world.clock.advance(5)
+    after = await waiting[0]
+    assert (after.ctx, world.children.of("a").pid != first, answers) == (2048, True, 50)
+    assert world.told("evicted") == [{"model": "a", "cause": "reload"}]
+    after.release()
+    (await waiting[1]).release()
+
+
+@story(a={"ctx": 1024, "slots": 2})
+async def test_nobody_is_refused_for_a_change_of_the_configuration(world):
+    """A long answer runs on: who has waited as long as it may gets the old child, and the next attempt comes later."""
+    long = await world.lease("a")
+    pid = world.children.of("a").pid
+    await world.configure(a={"ctx": 2048, "slots": 2})
+    await world.clock.advance(31)
+    waiting = world.ask("a")
+    await world.clock.advance(1)
+    assert not waiting.done()
+    await world.clock.advance(200)
+    lease = await waiting
+    assert (lease.ctx, world.children.of("a").pid) == (1024, pid)
+    lease.release()
+    await world.clock.advance(40)
+    assert world.supervisor.try_lease("a") is None
+    long.release()
+    await until_gone(world)
+    assert world.told("evicted") == [{"model": "a", "cause": "reload"}]
+
+
+@story(a={"ctx": 1024, "slots": 2})
+async def test_a_change_that_is_taken_back_lets_everybody_in(world):
+    """Who was kept waiting is served at once, by the child that is right again."""
+    long = await world.lease("a")
+    await world.configure(a={"ctx": 2048, "slots": 2})
+    await world.clock.advance(31)
+    waiting = world.ask("a")
+    await world.clock.settle()
+    assert not waiting.done()
+    await world.configure(a={"ctx": 1024, "slots": 2})
+    await world.clock.settle()
+    (await waiting).release()
+    await world.clock.advance(60)
+    world.supervisor.try_lease("a").release()
+    long.release()
+    await world.clock.advance(1)
+    assert world.state() == "serving"

@@ -45,11 +45,11 @@ def test_gguf_on_llamacpp_is_counted():
         (EngineKind.SGLANG, 4096, True),
         (EngineKind.MISTRALRS, 4096, True),
         (EngineKind.MLX, 4096, True),
-        (EngineKind.SDCPP, 4096, False),
+        (EngineKind.SDCPP, 4096, True),
     ],
 )
 def test_only_llamacpp_stretches_a_window(kind, window, noted):
-    """Another engine would be told a window beyond the trained one, without the factor that makes it one; a picture has none."""
+    """Another engine would be told a window beyond the trained one, without the factor that makes it one; what is set and dropped is told."""
     settings = a_config({"m": {"ctx": 8192, "ctx_extend": 2.0}}).settings_for("m")
     found = a_sizing().prepare(settings, kind)
     assert found.window(4096).ctx == window
@@ -145,3 +145,12 @@ def test_forgetting_reaches_census_and_lists():
     assert (sizing.hardware.invalidations, lister.invalidations) == (1, 0)
     sizing.forget()
     assert (sizing.hardware.invalidations, lister.invalidations) == (2, 1)
+
+
+def test_whether_a_build_sees_its_workers():
+    """By its own list; one that has none tells nothing, and neither does a daemon that asks for none."""
+    seen = FakeDeviceLister((CARD,))
+    assert a_sizing(lister=seen).sees_workers(an_engine(), "10.0.0.2:50052") is True
+    assert a_sizing(lister=seen).sees_workers(an_engine(), "") is False
+    assert a_sizing(lister=FakeDeviceLister(None)).sees_workers(an_engine(), "10.0.0.2:50052") is None
+    assert a_sizing().sees_workers(an_engine(), "10.0.0.2:50052") is None

@@ -17,7 +17,7 @@ from blazar.domain.errors import (
     SpawnFailed,
     Unserved,
 )
-from blazar.domain.kinds import EngineKind, Task
+from blazar.domain.kinds import EngineKind, Task, Weights
 from tests.fakes.catalog import a_model
 from tests.fakes.children import Script
 from tests.fakes.engines import an_engine
@@ -86,6 +86,29 @@ async def test_names_are_resolved_as_callers_write_them(world):
         assert lease.model.name == "a"
         lease.release()
     assert len(world.children.spawned) == 1
+
+
+@story(models=[a_model("chat"), a_model("embed", pooling=1), a_model("sd", weights=Weights.DIFFUSION)])
+async def test_text_and_pictures_do_not_mix(world):
+    """The contract's gate in both directions: each refusal names the endpoint that serves, and nothing is started for it."""
+    for name, task, say in (
+        ("sd", Task.CHAT, teaching.draws_pictures),
+        ("sd", Task.EMBED, teaching.draws_pictures),
+        ("chat", Task.IMAGE, teaching.text_draws_nothing),
+        ("embed", Task.IMAGE, teaching.embedder_draws_nothing),
+    ):
+        with pytest.raises(Malformed) as caught:
+            await world.supervisor.lease(Ask(name, task))
+        assert str(caught.value) == say(name)
+    assert not world.children.attempts
+
+
+@story(models=[a_model("m", weights=Weights.MLX_QUANT)])
+async def test_a_kind_without_embeddings_says_so_at_once(world):
+    """The hint to set `embeddings` would lead nowhere."""
+    with pytest.raises(Malformed) as caught:
+        await world.supervisor.lease(Ask("m", Task.EMBED))
+    assert str(caught.value) == teaching.kind_makes_no_embeddings("m", "mlx-lm")
 
 
 @story()
@@ -281,7 +304,7 @@ async def test_load_returns_when_it_serves_and_takes_no_slot(world):
 @story()
 async def test_a_replica_cannot_be_loaded_by_itself(world):
     """The model is there, so it is not "not found": the sentence says what to load."""
-    for ref in ("a#1", "a@vision", "a#0@vision"):
+    for ref in ("a#1", "a#0@vision"):
         with pytest.raises(Malformed, match="runs as one child: load 'a'") as refused:
             await world.supervisor.load(ref)
         assert refused.value.field == "model"

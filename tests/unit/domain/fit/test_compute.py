@@ -206,7 +206,7 @@ def test_an_encoder_has_no_logits() -> None:
         Settings(ctx=4096, batch=0, ubatch=0),
     ],
 )
-def test_odd_settings(name: str, load: Settings) -> None:
+def test_strange_settings(name: str, load: Settings) -> None:
     """Whatever is asked for, every figure is a whole number above 0."""
     shape = shape_of(name)
     for figure in (

@@ -140,7 +140,7 @@ def test_an_empty_model_is_refused() -> None:
         ("vocab_size", -1),
     ],
 )
-def test_odd_values_are_refused_by_name(key: str, value: Any) -> None:
+def test_strange_values_are_refused_by_name(key: str, value: Any) -> None:
     """Arrays for scalars and the reverse, zeros, signs, fractions, giants: a BadShape that names the key."""
     with pytest.raises(BadShape) as caught:
         conventional("llama", **{key: value})

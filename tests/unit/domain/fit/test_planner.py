@@ -246,7 +246,7 @@ def test_a_device_that_is_not_there_is_refused():
     assert verdict.sentence == teaching.fit_no_device("devices", "CUDA7", ["CUDA0"])
     assert plan(DENSE, cards(24), replace(CLOSED, devices=("none",))).gpu_layers == 0
     away = replace(CLOSED, projector=Projector("clip", GIB, 0), projector_device="CUDA7")
-    assert plan(DENSE, cards(24), away).sentence == teaching.fit_no_device("projector_device", "CUDA7", ["CUDA0"])
+    assert plan(DENSE, cards(24), away).sentence == teaching.fit_no_device("mmproj_device", "CUDA7", ["CUDA0"])
     draft = replace(CLOSED, draft=Draft(DENSE, replace(CLOSED, devices=("CUDA7",))))
     assert plan(DENSE, cards(24), draft).outcome is Outcome.REFUSED
 

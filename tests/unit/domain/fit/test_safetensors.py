@@ -199,7 +199,7 @@ def test_experts_stored_together_have_their_own_width() -> None:
         ({**LLAMA, "attn_layer_period": 0}, "config.attn_layer_period"),
     ],
 )
-def test_odd_configurations_are_refused_by_name(config: dict[str, Any], key: str) -> None:
+def test_strange_configurations_are_refused_by_name(config: dict[str, Any], key: str) -> None:
     """Missing, zero, giant or wrongly typed: a BadShape that names the key."""
     with pytest.raises(BadShape) as caught:
         shape_from_safetensors(config, ())
@@ -209,7 +209,7 @@ def test_odd_configurations_are_refused_by_name(config: dict[str, Any], key: str
 @pytest.mark.parametrize(
     "header", [{"a": 7}, {"a": {}}, {"a": {"data_offsets": [9, 1], "shape": [1], "dtype": "F32"}}, 7]
 )
-def test_odd_headers_are_refused(header: Any) -> None:
+def test_strange_headers_are_refused(header: Any) -> None:
     """Entries without offsets, with offsets that run backwards, or no table at all."""
     with pytest.raises(BadShape):
         shape(LLAMA, header)

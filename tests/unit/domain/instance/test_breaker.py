@@ -85,8 +85,8 @@ def test_a_clean_stop_forgets():
     assert not breaker.tripped
 
 
-def test_the_stop_of_a_blamed_child_is_no_clean_stop():
-    """A stalled load that we ended, or a sick child, still counts (ODD in `on_stop`)."""
+def test_odd_the_stop_of_a_blamed_child_is_no_clean_stop():
+    """A stalled load that we ended, or a sick child, still counts."""
     breaker = Breaker()
     for now in (0.0, 1.0, 3.0):
         crash(breaker, now)

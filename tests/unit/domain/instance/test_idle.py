@@ -23,7 +23,6 @@ from blazar.domain.instance.idle import FOREVER, LONGEST_STAY, idle_deadline, pa
         (0, 0.0),
         ("0", 0.0),
         ("0s", 0.0),
-        ("-0s", 0.0),
         ("1h30m", 5400.0),
         (1.5, 1.5),
         ("1.5", 1.5),
@@ -48,6 +47,12 @@ from blazar.domain.instance.idle import FOREVER, LONGEST_STAY, idle_deadline, pa
 def test_every_spelling_is_understood(value, seconds):
     """Numbers are seconds, text is a Go duration or a number, any negative stays for ever."""
     assert parse_keep_alive(value) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("value", ["-0s", "-0h0m", "-.0s"])
+def test_odd_a_sign_before_nothing_means_nothing(value):
+    """Any other negative stays for ever."""
+    assert parse_keep_alive(value) == 0.0
 
 
 @pytest.mark.parametrize(

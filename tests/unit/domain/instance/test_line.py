@@ -98,6 +98,32 @@ def test_nor_while_it_is_being_replaced():
     assert line.open(1, now=50.0) == [Grant(2)]
 
 
+def test_a_held_line_lets_nobody_in_and_goes_on_counting():
+    """Free slots or not; those who run go on, and everybody is let in when it is over."""
+    line = serving(slots=2)
+    line.arrive(1, 5.0, 0.0)
+    line.hold()
+    assert line.arrive(2, 5.0, 0.0) == []
+    assert (line.try_take(), line.is_open, line.in_flight) == (False, True, 1)
+    assert line.next_deadline() == 5.0
+    assert line.release() == []
+    line.arrive(3, 9.0, 0.0)
+    assert line.tick(5.0) == [Late(2, 5.0, 1)]
+    assert line.resume() == [Grant(3)]
+    assert line.try_take()
+
+
+def test_a_new_child_is_not_held():
+    """Nor is a line that is closed, where nobody gets in anyway."""
+    line = serving()
+    line.hold()
+    line.close()
+    assert not line.held
+    line.hold()
+    assert line.arrive(1, 5.0, 0.0) == []
+    assert line.open(1, 0.0) == [Grant(1)]
+
+
 def test_a_cancelled_ticket_is_never_granted():
     """Whoever left while waiting is out of the line (case K4)."""
     line = serving()

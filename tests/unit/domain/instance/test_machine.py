@@ -77,6 +77,12 @@ def test_whoever_waits_for_a_failed_load_is_told():
         assert {Effect.FAIL, Effect.DOOM} & set(step(State.LOADING, event).effects)
 
 
+def test_a_detour_fails_nobody_and_blames_nobody():
+    """Another build takes over: the dead child is buried, and whoever waits goes on waiting."""
+    follows = step(State.LOADING, Event.REROUTED)
+    assert (follows.to, follows.effects) == (State.COLD, (Effect.BURY,))
+
+
 def test_the_drawing_in_the_design_is_the_table():
     """design.md shows exactly these rows, in this order."""
     rows = [

@@ -123,3 +123,18 @@ def test_child_errors_keep_status_and_text(error: object, status: int, message: 
 def test_an_error_without_words_gets_some(error: object) -> None:
     """The client always reads a sentence."""
     assert failed_of(error, "m").message.startswith("the engine for 'm'")
+
+
+def test_an_end_without_an_answer_is_a_failure() -> None:
+    """`[DONE]` behind events without a choice is an engine's failed step (C11); behind nothing at all it is an empty answer."""
+    hollow = ChildReader(decode, "m")
+    hollow.feed(USAGE + DONE)
+    assert hollow.failed is not None
+    assert hollow.failed.status == 502
+    empty = ChildReader(decode, "m")
+    assert empty.feed(DONE) == [Finish("stop")]
+
+
+def test_reasoning_has_two_names() -> None:
+    """mlx-lm says `reasoning`."""
+    assert reading(chunk({"reasoning": "hm"}) + chunk(finish="stop") + DONE)[0] == Reasoning("hm")

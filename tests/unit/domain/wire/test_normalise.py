@@ -6,6 +6,7 @@ import pytest
 
 from blazar.domain.errors import Malformed
 from blazar.domain.wire.normalise import (
+    brings_media,
     check_messages,
     drop_nulls,
     merge_system,
@@ -186,3 +187,27 @@ def test_messages_that_are_none_are_refused_by_their_place(messages: Any, field:
     with pytest.raises(Malformed) as refused:
         check_messages(messages)
     assert refused.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("content", "brings"),
+    [
+        ("look: image_url", False),
+        ([{"type": "text", "text": "image_url"}], False),
+        (
+            [{"type": "text", "text": "hi"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,x"}}],
+            True,
+        ),
+        ([{"type": "video_url", "video_url": {"url": "data:video/mp4;base64,x"}}], True),
+        (None, False),
+    ],
+)
+def test_what_needs_a_child_that_takes_pictures(content: Any, brings: bool) -> None:
+    """Parts with something to look at, in any message; never the text about them."""
+    assert brings_media([{"role": "user", "content": "hi"}, {"role": "user", "content": content}]) is brings
+
+
+@pytest.mark.parametrize("messages", [None, "text", [], [1], [{"role": "user"}]])
+def test_what_holds_no_messages_brings_nothing(messages: Any) -> None:
+    """Raw prompts, and what is refused elsewhere."""
+    assert brings_media(messages) is False

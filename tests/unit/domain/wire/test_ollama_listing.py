@@ -6,7 +6,7 @@ import pytest
 
 from blazar.domain.kinds import Weights
 from blazar.domain.records import Model
-from blazar.domain.wire.ollama_listing import Running, Shown, human_count, ps, show, tags
+from blazar.domain.wire.ollama_listing import Running, Shown, format_of, human_count, ps, show, tags
 from blazar.domain.wire.stamps import FOREVER
 
 
@@ -93,3 +93,21 @@ def test_show() -> None:
 def test_parameter_counts(number: int, text: str) -> None:
     """As model cards write them."""
     assert human_count(number) == text
+
+
+@pytest.mark.parametrize(
+    ("weights", "file", "said"),
+    [
+        (Weights.GGUF, "/m/a.gguf", "gguf"),
+        (Weights.SAFETENSORS, "/m/a.safetensors", "safetensors"),
+        (Weights.QUANTIZED, "/m/a.safetensors", "safetensors"),
+        (Weights.MLX_QUANT, "/m/a.safetensors", "mlx"),
+        (Weights.DIFFUSION, "/m/a.safetensors", "safetensors"),
+        (Weights.DIFFUSION, "/m/a.GGUF", "gguf"),
+        (Weights.DIFFUSION, "/m/a.ckpt", "ckpt"),
+    ],
+)
+def test_the_format_is_how_weights_are_stored(weights: Weights, file: str, said: str) -> None:
+    """In ollama's words where it has one."""
+    assert format_of(model(weights=weights, files=(file,))) == said
+    assert format_of(model(weights=Weights.DIFFUSION, files=())) == "safetensors"

@@ -95,3 +95,22 @@ def test_the_childs_name_is_replaced_on_the_fast_way_too() -> None:
         out = passing.feed(chunk({"content": '"model":"m"'}) * 2)
         assert [item["model"] for item in payloads(out)] == ["mine", "mine"]
         assert [item["choices"][0]["delta"]["content"] for item in payloads(out)] == ['"model":"m"'] * 2
+
+
+def test_odd_an_end_behind_events_without_a_choice_is_mistral_rs_s_failed_step() -> None:
+    """An error before any byte, whatever counts they bring; an end after nothing at all is an empty answer."""
+    for before in (event({"choices": []}), USAGE, event({"choices": []}) + USAGE):
+        passing = StreamFilter(decode, "m", drop_usage=False)
+        out = passing.feed(before) + passing.feed(DONE)
+        assert passing.failed is not None
+        assert (passing.failed.status, next(iter(payloads(out)))["error"]["code"]) == (502, 502)
+        assert out.count(b"data: ") == 1
+
+
+def test_what_comes_before_the_answer_is_held_back() -> None:
+    """An event without a choice says nothing yet; behind the first answer it passes."""
+    passing = StreamFilter(decode, "m", drop_usage=False)
+    empty = b'data: {"choices":[],"model":"m"}\n\n'
+    assert passing.feed(empty) == b""
+    assert passing.feed(chunk({"content": "a"})) == chunk({"content": "a"})
+    assert passing.feed(empty) == empty

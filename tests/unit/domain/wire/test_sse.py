@@ -23,7 +23,7 @@ def test_an_empty_data_line_is_an_event() -> None:
     assert split(b"data:\n\n") == [b""]
 
 
-def test_a_last_event_without_its_blank_line_counts() -> None:
+def test_odd_a_last_event_without_its_blank_line_counts() -> None:
     """Engines that end in `[DONE]` and nothing more are understood."""
     assert split(b"data: a\n\ndata: [DONE]") == [b"a", b"[DONE]"]
     assert split(b"data: a\n\ndata: [DONE]\n") == [b"a", b"[DONE]"]

@@ -4,9 +4,12 @@ from typing import Any
 
 import pytest
 
+from blazar.domain import teaching
 from blazar.domain.errors import Malformed
 from blazar.domain.wire.structured import (
     Asked,
+    Held,
+    apply_format,
     constraint_of,
     forced_tool,
     response_format_from,
@@ -23,6 +26,27 @@ def test_ollama_format() -> None:
     wanted = response_format_from(SCHEMA)
     assert wanted == {"type": "json_schema", "json_schema": {"name": "format", "strict": True, "schema": SCHEMA}}
     assert response_format_from(None) is response_format_from("") is None
+
+
+def test_odd_tools_win_over_a_form_for_this_turn() -> None:
+    """The form is left out, and the caller is told."""
+    out: dict[str, Any] = {"messages": [], "tools": [{}]}
+    warnings: list[str] = []
+    assert apply_format(SCHEMA, out, warnings) == Held()
+    assert (out, warnings) == ({"messages": [], "tools": [{}]}, [teaching.warn_ignored("format")])
+
+
+def test_odd_a_schema_is_simplified_before_anybody_refused_it() -> None:
+    """On the route of a raw prompt; a conversation carries it as it came."""
+    hard = {"type": "object", "properties": {"a": {"type": "integer", "maximum": 1e30}}}
+    out: dict[str, Any] = {"prompt": "x"}
+    warnings: list[str] = []
+    assert apply_format(hard, out, warnings).schema == Asked("format", hard)
+    assert out["json_schema"] == SCHEMA
+    assert len(warnings) == 1
+    conversation: dict[str, Any] = {"messages": []}
+    apply_format(hard, conversation, [])
+    assert conversation["response_format"]["json_schema"]["schema"] == hard
 
 
 @pytest.mark.parametrize("wanted", ["xml", 1, [], {}, True])

@@ -30,6 +30,14 @@ def running(root: FakeRoot, stub: StubDaemon) -> None:
     root.use(stub)
 
 
+def test_ps_marks_a_child_with_old_settings(cli: Cli, stub: StubDaemon) -> None:
+    """Who has changed the configuration sees which child does not follow it yet."""
+    stub.answers["GET", "/api/ps"] = (200, {"models": [{**ROW, "outdated": True}, {**ROW, "outdated": False}]})
+    _, first, second = cli("ps").out.splitlines()
+    assert "serving (old settings)" in first
+    assert "old settings" not in second
+
+
 def test_ps_shows_everything_that_matters(cli: Cli, stub: StubDaemon) -> None:
     """Engine and provenance (D20), window, slots, requests, port, GiB (B20), planned beside measured, countdown."""
     other = {**ROW, "key": "x", "waiting": 0, "until_seconds": None, "planned": 0}

@@ -1,9 +1,16 @@
 """The config verbs."""
 
 import os
+from collections.abc import Callable
+from typing import Any
 
+import pytest
+
+from blazar.adapters.cli.root import Changed
+from blazar.adapters.cli.verbs import config
 from blazar.adapters.files.daemonfiles import DaemonNote
-from tests.support.command_line import Cli, FakeRoot
+from blazar.domain import teaching
+from tests.support.command_line import Cli, FakeRoot, StubDaemon
 
 
 def test_get_prints_bare_text_and_toml(cli: Cli) -> None:
@@ -77,6 +84,7 @@ def test_set_says_what_changed(cli: Cli, root: FakeRoot) -> None:
         "path": str(file),
         "shadowed_by": None,
         "restart": False,
+        "warnings": [],
     }
     assert cli("config", "set", "slots", "4", "-q") == (0, "", "")
 
@@ -102,9 +110,85 @@ def test_what_is_read_at_the_start_needs_another_one(cli: Cli, root: FakeRoot) -
     assert "restart" not in cli("config", "set", "slots", "3").out
 
 
+def test_several_keys_are_set_and_unset_at_once(cli: Cli, root: FakeRoot) -> None:
+    """As KEY=VALUE; a value may hold the sign too."""
+    file = root.places.config_file
+    assert cli("config", "set", "a=1", "b=x=y").out == f"a = 1 (before: 0) in {file}\nb = x=y (before: 0) in {file}\n"
+    said = cli("config", "set", "a=2", "b=3", "--json").json()
+    assert (said["path"], [(row["key"], row["value"]) for row in said["changes"]]) == (
+        str(file),
+        [("a", "2"), ("b", "3")],
+    )
+    assert cli("config", "set", "a=4", "--json").json()["key"] == "a"
+    assert cli("config", "unset", "a", "b").out.count("is no longer in") == 2
+    said = cli("config", "set", "a=1", "b")
+    assert (said.code, said.err) == (2, f"error: {teaching.config_pairs('b')}\n")
+    said = cli("config", "set", "a")
+    assert (said.code, teaching.config_value_missing("a") in said.err) == (2, True)
+
+
+@pytest.fixture
+def running(root: FakeRoot, stub: StubDaemon) -> Callable[..., None]:
+    """A daemon that tells its configuration."""
+
+    def told(values: dict[str, Any], **origins: dict[str, str]) -> None:
+        pid = os.getpid()
+        DaemonNote(root.places.run).write(stub.url, pid, root.processes.start_time(pid))
+        root.use(stub)
+        shown = {"path": str(root.places.config_file), "values": values, "origins": origins}
+        stub.answers["GET", "/api/config"] = (200, shown)
+
+    return told
+
+
+def test_a_variable_of_the_running_daemon_is_named(cli: Cli, running: Callable[..., None]) -> None:
+    """The shell that sets a key need not be the one that started it; not where both say the same."""
+    running({"default_ctx": 256}, default_ctx={"layer": "environment", "where": "BLAZAR_DEFAULT_CTX"})
+    told = teaching.config_shadowed_there("default_ctx", "environment", "BLAZAR_DEFAULT_CTX")
+    assert cli("config", "set", "default_ctx", "512").out.endswith(f"\n{told}\n")
+    assert "slots" in cli("config", "set", "slots", "1").out
+    running({"default_ctx": "600"}, default_ctx={"layer": "environment", "where": "BLAZAR_DEFAULT_CTX"})
+    assert told not in cli("config", "set", "default_ctx", "600").out
+    running({"port": 1}, port={"layer": "command line", "where": ""})
+    assert teaching.config_shadowed_there("port", "command line", "") in cli("config", "set", "port", "2").out
+
+
+def test_what_runs_already_needs_no_restart(cli: Cli, running: Callable[..., None]) -> None:
+    """The file was changed and changed back."""
+    running({"port": "7"})
+    cli("config", "set", "port", "6")
+    assert "restart" not in cli("config", "set", "port", "7").out
+    assert "restart" in cli("config", "set", "port", "8").out
+
+
+def test_a_daemon_that_does_not_tell_holds_nothing_up(cli: Cli, running: Callable[..., None], stub: StubDaemon) -> None:
+    """Or one with another file: the key is set all the same."""
+    running({"port": "7"})
+    stub.answers["GET", "/api/config"] = (200, {"path": "/elsewhere", "values": {"port": "7"}})
+    assert "restart" in cli("config", "set", "port", "7").out
+    stub.answers["GET", "/api/config"] = (500, {"error": "no"})
+    assert cli("config", "set", "port", "9").code == 0
+
+
+def test_what_should_be_known_since_is_told(cli: Cli, root: FakeRoot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind what was done, which is no refusal."""
+    done = Changed("host", "h", "i", "h", "i", changed=True, shadow="", restart=False, warnings=["open"])
+    monkeypatch.setattr(root.settings, "change", lambda _: [done])
+    assert cli("config", "set", "host", "h").out.endswith("\nwarning: open\n")
+    assert cli("config", "set", "host", "h", "--json").json()["warnings"] == ["open"]
+
+
 def test_a_variable_that_wins_is_named(cli: Cli, root: FakeRoot) -> None:
     """Else a person would wonder why nothing happens."""
     root.settings.shadow = "BLAZAR_DEFAULT_CTX"
     said = cli("config", "set", "default_ctx", "512").out.splitlines()[1]
     assert said == "here environment variable BLAZAR_DEFAULT_CTX says something else about 'default_ctx', and wins"
     assert cli("config", "unset", "default_ctx", "--json").json()["shadowed_by"] == "BLAZAR_DEFAULT_CTX"
+
+
+def test_a_value_steers_no_terminal(cli: Cli, root: FakeRoot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program gets it as it is, a person without what would move the cursor."""
+    monkeypatch.setattr(root.settings, "get", lambda _: ("a\x1b[2Jb", ""))
+    assert cli("config", "get", "host").out == "a\x1b[2Jb\n"
+    monkeypatch.setattr(config, "is_terminal", lambda _: True)
+    assert "\x1b" not in cli("config", "get", "host").out

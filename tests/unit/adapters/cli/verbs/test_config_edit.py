@@ -149,6 +149,13 @@ def test_the_environment_names_the_editor(tmp_path: Path, monkeypatch: pytest.Mo
         editor({})
 
 
+def test_an_editor_that_is_no_command_line_is_a_sentence() -> None:
+    """A quotation mark too many: the variable is named."""
+    for name in ("VISUAL", "EDITOR"):
+        with pytest.raises(Refusal, match=f"environment variable {name} names no editor"):
+            editor({name: "vi 'x"})
+
+
 def test_no_stdin_is_no_terminal(cli: Cli, edits: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
     """A service manager starts programs without one."""
     edits("file.write_text('wrong')")

@@ -91,6 +91,15 @@ def test_detach_starts_one_in_the_background(
     assert cli("serve", "--detach", "--json").json() == {"url": "http://127.0.0.1:1", "pid": 4711}
 
 
+def test_what_only_its_log_would_say_is_told(cli: Cli, deeds: Deeds, root: FakeRoot) -> None:
+    """Of the options it was started with: a daemon in the background has no other voice."""
+    root.warns_at_start = True
+    said = cli("serve", "--detach", "--host", "0.0.0.0")
+    assert (said.out, said.err) == ("Blazar serves at http://127.0.0.1:1 (pid 4711)\n", "warning: 0.0.0.0 None\n")
+    said = cli("serve", "--detach", "--json")
+    assert (said.json()["warnings"], said.err) == (["None None"], "")
+
+
 def test_stop(cli: Cli, deeds: Deeds) -> None:
     """The one pid of the note; without one a sentence and exit 4."""
     said = cli("stop")

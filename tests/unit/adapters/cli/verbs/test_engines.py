@@ -4,6 +4,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+from blazar.adapters.cli.root import Pruning
+from blazar.domain.kinds import EngineKind
 from tests.support.command_line import Cli, FakeRoot, engine
 
 
@@ -14,7 +16,7 @@ def test_listing(cli: Cli, root: FakeRoot) -> None:
     assert "no llamacpp engine is installed" in said.err
     root.engines.rows = {"b1": engine("b1"), "b0": engine("b0", active=False)}
     lines = [line.split() for line in cli("engine", "list").out.splitlines()]
-    assert lines[0] == ["TAG", "KIND", "ACTIVE", "VERSION", "PROVENANCE", "INSTALLED", "SERVER"]
+    assert lines[0] == ["TAG", "KIND", "ACTIVE", "PINNED", "VERSION", "PROVENANCE", "INSTALLED", "SERVER"]
     assert lines[1][:5] == ["b1", "llamacpp", "yes", "1", "archive"]
     assert lines[2][:4] == ["b0", "llamacpp", "1", "archive"]
     assert cli("engine", "ls", "-q").out == "b1\nb0\n"
@@ -52,3 +54,37 @@ def test_a_named_engine_that_cannot_be_used_is_a_warning(cli: Cli, root: FakeRoo
     said = cli("engine", "list", "--json")
     assert (said.code, said.err) == (0, "warning: BLAZAR_ENGINE_PATH: /bin/ls is no llama-server\n")
     assert said.json() == {"engines": []}
+
+
+def test_installing_another_kind(cli: Cli, root: FakeRoot) -> None:
+    """Any kind that there is; another word is wrong usage."""
+    cli("engine", "install", "f.zip", "--sha256", "ab", "--kind", "sdcpp")
+    assert root.engines.kinds == [EngineKind.SDCPP]
+    assert cli("engine", "install", "f.zip", "--kind", "vllm").code == 2
+
+
+def test_what_an_install_pushes_out_is_said(cli: Cli, root: FakeRoot) -> None:
+    """What went, with the key that says so; what could not go is a warning, and no failure."""
+    root.engines.pruning = Pruning(("b1", "b0"), ("it serves tiny right now",), 2)
+    said = cli("engine", "install", "f.zip", "--sha256", "ab")
+    assert said.out.splitlines()[1:] == ["removed older builds: b1, b0 (keep_tags = 2)"]
+    assert (said.code, said.err) == (0, "warning: an older build stays for now: it serves tiny right now\n")
+    assert cli("engine", "install", "f.zip", "--sha256", "ab", "--json").json()["pruned"] == ["b1", "b0"]
+
+
+def test_rollback(cli: Cli, root: FakeRoot) -> None:
+    """Of llama.cpp unless another kind is named."""
+    root.engines.rows = {"b0": engine("b0")}
+    assert cli("engine", "rollback").out.startswith("engine 'b0' is active")
+    assert cli("engine", "rollback", "--kind", "mlx", "--json").json()["tag"] == "b0"
+    assert root.engines.kinds == [EngineKind.LLAMACPP, EngineKind.MLX]
+
+
+def test_pin_and_unpin(cli: Cli, root: FakeRoot) -> None:
+    """Shown in the listing."""
+    root.engines.rows = {"b1": engine("b1")}
+    assert cli("engine", "pin", "b1").out == ("engine 'b1' is pinned: no update, pruning or retirement touches it\n")
+    assert cli("engine", "list").out.splitlines()[1].split()[:4] == ["b1", "llamacpp", "yes", "yes"]
+    assert cli("engine", "unpin", "b1").out == "engine 'b1' is not pinned any more\n"
+    assert cli("engine", "pin", "b1", "--json").json()["pinned"] is True
+    assert cli("engine", "pin", "nope").code == 1

@@ -48,6 +48,28 @@ def test_import_takes_an_absolute_path(
     assert cli("import", "x.gguf", "--json").json()["name"] == "x"
 
 
+def test_parts_of_a_set_are_named_by_role(
+    cli: Cli, root: FakeRoot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Each with an absolute path; what it is good for is said."""
+    monkeypatch.chdir(tmp_path)
+    said = cli("import", "x.gguf", "--with", "vae=v.gguf", "--with", "llm=~/q=1.gguf")
+    assert (said.code, "/v1/images/generations" in said.out, "blazar run" in said.out) == (0, True, False)
+    assert root.models.rows["x"].components == (
+        ("vae", str(tmp_path / "v.gguf")),
+        ("llm", str(Path("~/q=1.gguf").expanduser())),
+    )
+
+
+@pytest.mark.parametrize("word", ["vae", "vae=", "=v.gguf", " = ", ""])
+def test_a_part_without_role_or_path_is_wrong_use(cli: Cli, root: FakeRoot, word: str) -> None:
+    """Nothing is imported."""
+    said = cli("import", "x.gguf", "--with", word)
+    assert said.code == 2
+    assert "write --with ROLE=PATH" in said.err
+    assert root.models.rows == {}
+
+
 def test_an_import_of_what_is_there_says_so(cli: Cli) -> None:
     """Nothing was linked, so nothing of it is claimed."""
     assert cli("import", "x.gguf", "--json").json()["already"] is False
@@ -82,6 +104,15 @@ def test_rm_goes_on_after_a_miss(cli: Cli, root: FakeRoot) -> None:
     assert said.out == "removed 'a'\nremoved 'c'\n"
     assert said.err.startswith("error: model 'b' not found")
     assert root.models.rows == {}
+
+
+def test_odd_the_default_address_is_not_tried(cli: Cli, root: FakeRoot, stub: StubDaemon) -> None:
+    """A daemon that answers there without a note in our folder has another catalog: it is not even asked."""
+    root.models.rows = {"ours": model("ours")}
+    root.url = stub.url
+    assert cli("list", "--quiet").out == "ours\n"
+    assert cli("rm", "ours").code == 0
+    assert (root.models.rows, stub.asked) == ({}, [])
 
 
 def test_changes_go_through_a_daemon_that_runs(cli: Cli, root: FakeRoot, stub: StubDaemon) -> None:

@@ -171,6 +171,13 @@ CHOICES = {
 SPECIAL = {"tensor_buft_overrides": ["a=CPU"], "mmproj_device": ["none"], "sampling.samplers": ["top_k;top_p"]}
 
 
+def test_odd_it_leaves_without_a_destructor() -> None:
+    """Nothing that waits at the end of the interpreter is run, and the status is that of a clean stop."""
+    code = "import atexit; from blazar.adapters.engines.llamacpp import embedded; atexit.register(print, 'waits'); embedded._leave(15, None)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, stdin=subprocess.DEVNULL, timeout=60)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
+
+
 @pytest.mark.engine
 @with_engine
 def test_every_option_reaches_its_field(tmp_path: Path) -> None:
@@ -189,6 +196,18 @@ def test_every_option_reaches_its_field(tmp_path: Path) -> None:
         for text in values:
             words = [option.names.split()[-1], *([text] if option.meta else [])]
             embedded.params_from(xllamacpp, list(said(words)))
+
+
+@pytest.mark.engine
+@with_engine
+def test_the_ways_of_guessing_that_the_help_lists_are_the_wheel_s() -> None:
+    """Exactly: one that the wheel lacks would end it as it starts, and one that is not listed is never chosen."""
+    import xllamacpp
+
+    prefix = "COMMON_SPECULATIVE_TYPE_"
+    members = {name.removeprefix(prefix) for name in dir(xllamacpp.common_speculative_type) if name.startswith(prefix)}
+    listed = {name.upper().replace("-", "_") for name in parse_help(help_text()).choices("--spec-type")}
+    assert listed == members - {"COUNT"}
 
 
 @pytest.mark.engine

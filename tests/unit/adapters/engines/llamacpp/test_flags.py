@@ -46,6 +46,7 @@ def test_the_floor_is_always_said() -> None:
         ({"chat_template_kwargs": {"b": True, "a": 1}}, '--chat-template-kwargs {"a":1,"b":true}'),
         ({"embeddings": True, "pooling": "mean"}, "--embeddings --pooling mean"),
         ({"lazy_mode": "on"}, "--lazy-mode on"),
+        ({"samplers": "top_k;typical;Typical-P"}, "--samplers top_k;typ_p;typ_p"),
         ({"tensor_preset": True}, "--cpu-moe"),
         ({"loras": ["/a", "/b"]}, "--lora /a,/b"),
         ({"loras": ["/a:0.5", "/b"]}, "--lora-scaled /a:0.5,/b:1"),

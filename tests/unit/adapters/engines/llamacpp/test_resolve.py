@@ -1,5 +1,6 @@
 """What configuration leaves open of a llama-server; whole command lines are in tests/fixtures/argv/llamacpp."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,11 +14,14 @@ from blazar.domain.argv import FLOOR
 from blazar.domain.errors import Malformed
 from blazar.domain.fit.machine import Device
 from blazar.domain.fit.machine import Machine as Placement
+from blazar.domain.fit.planner import plan
+from blazar.domain.fit.settings import Settings
 from blazar.domain.kinds import Task
 from blazar.domain.launch import Beside, Brief, Places, compile_launch
 from blazar.domain.manifest import Manifest
 from tests.fakes.catalog import a_model
 from tests.fakes.hardware import GIB, a_machine
+from tests.support.fit_shapes import Dense
 
 MODEL = a_model("m", ctx_train=8192)
 
@@ -193,10 +197,87 @@ def test_every_word_of_a_plain_launch_has_a_reason_of_its_own():
 
 
 def test_the_window_says_who_chose_it():
-    """A request's window, not the engine's figure."""
-    brief = a_brief(said={"ctx": 4096}, origins={"ctx": "[model_overrides.m]"})
+    """A request's window, not the engine's figure; a default that nothing changed has nobody to name."""
+    brief = a_brief(said={"ctx": 8192}, origins={"ctx": "[model_overrides.m]"})
     assert resolve(brief).reasons["ctx_size"] == teaching.argv_window(8192, 1, False, "ctx ([model_overrides.m])")
-    assert resolve(a_brief()).reasons["ctx_size"] == teaching.argv_window(8192, 1, False, "")
+    plain = replace(a_brief(), settings={**a_brief().settings, "default_ctx": 8192})
+    assert resolve(plain).reasons["ctx_size"] == teaching.argv_window(8192, 1, False, "")
+
+
+def test_a_window_that_is_not_what_was_asked_for_says_why():
+    """The model's training, or memory; and whose wish it was."""
+    trained = teaching.window_trained(teaching.flag_because("default_ctx", ""), 16384)
+    assert resolve(a_brief()).reasons["ctx_size"] == teaching.argv_window(8192, 1, False, trained)
+    fitted = teaching.window_fitted(teaching.flag_because("default_ctx", ""), 16384)
+    tight = a_brief(model=a_model("m", ctx_train=32768))
+    assert resolve(tight).reasons["ctx_size"] == teaching.argv_window(8192, 1, False, fitted)
+
+
+@pytest.mark.parametrize(
+    ("said", "each"),
+    [
+        ({"slots": 4}, 8192),
+        ({"slots": 4, "kv_unified_per_slot": 2048}, 2048),
+        ({"slots": 4, "extra_args": ["--kv-unified-per-slot", "1024"]}, 1024),
+    ],
+)
+def test_a_shared_cache_promises_no_window_that_it_does_not_hold(said, each):
+    """Four requests in one cache of 8192 tokens have 8192 together, whatever one of them may take."""
+    reason = resolve(a_brief(said=said)).reasons["ctx_size"]
+    assert reason.startswith(teaching.argv_pool(8192, 4, each))
+    assert "each request" not in reason
+
+
+@pytest.mark.parametrize(
+    ("trained", "asked", "ram", "slots", "reason"),
+    [
+        (32768, 4096, 64, 4, "slots"),
+        (16384, 8192, 64, 2, "slots-trained"),
+        (8192, 8192, 64, 1, "slots-trained"),
+        (1 << 20, 1 << 18, 14, 1, "slots-memory"),
+    ],
+)
+def test_slots_that_nobody_chose_say_why_there_are_no_more(trained, asked, ram, slots, reason):
+    """As many as are ever chosen, as the model was trained for, or as there is room for."""
+    shape = Dense(blocks=16, trained=trained, size=GIB).shape()
+    place = Placement(ram * GIB, ram * GIB, ())
+    verdict = plan(shape, place, Settings(ctx=asked))
+    assert (verdict.placed, verdict.settings.parallel) == (True, slots)
+    model = a_model("m", ctx_train=trained)
+    brief = a_brief(model=model, verdict=verdict, placement=place)
+    assert resolve(replace(brief, ctx=verdict.ctx)).reasons["slots"] == teaching.argv_reason(reason)
+
+
+def test_slots_without_a_place_were_chosen_by_nobody():
+    """A plan that found none decides nothing."""
+    place = Placement(GIB, GIB, ())
+    verdict = plan(Dense(blocks=16, trained=8192, size=90 * GIB).shape(), place, Settings(ctx=8192))
+    assert not verdict.placed
+    reasons = resolve(a_brief(verdict=verdict, placement=place)).reasons
+    assert reasons["slots"] == teaching.argv_reason("slots-unplaced")
+
+
+def test_threads_of_extra_words_are_those_for_prompts_too():
+    """As threads means as those that the child gets; where it takes every processor, nothing is said for prompts either."""
+    assert told(said={"extra_args": ["-t", "3"]})["threads_batch"] == 3
+    assert "--threads-batch 3 " in line(said={"extra_args": ["--threads", "3"]})
+    assert "--threads-batch" not in line(said={"extra_args": ["-t", "-1"]})
+
+
+def test_a_side_of_the_cache_that_follows_from_extra_words_says_so():
+    """The other side keeps the engine's format; nobody configured it."""
+    said = {"extra_args": ["-ctk", "q8_0"], "cache_type_k": "q8_0", "cache_type_v": "f16"}
+    reasons = resolve(a_brief(said=said)).reasons
+    assert reasons["cache_type_v"] == teaching.argv_reason("other-side")
+
+
+def test_the_cache_of_prompts_says_who_held_it_to_what():
+    """The machine's share first; a choice is kept and not cut."""
+    small = resolve(a_brief(machine=a_machine(10 * GIB)))
+    assert small.told["cache_ram_mb"] == 3072
+    because = teaching.flag_because("cache_ram_mb", "")
+    assert small.reasons["cache_ram_mb"] == teaching.prompt_cache_held(because, 8192, planned=False)
+    assert "cache_ram_mb" not in resolve(a_brief()).reasons
 
 
 @pytest.mark.parametrize(
@@ -217,6 +298,41 @@ def test_nothing_is_split_by_tensors_where_no_device_is(mode, kinds, devices, sa
     asked = {"split_mode": mode, "devices": devices}
     assert told(said=asked, placement=Placement(GIB, GIB, pool))["split_mode"] == said
     assert told(said=asked)["split_mode"] == mode
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ({"override_tensor": ["output=CPU"]}, ["override_tensor"]),
+        ({"override_tensor": ["output=CPU"], "cpu_ffn_n": 2}, ["override_tensor", "cpu_ffn_n"]),
+        ({"cpu_moe_n": 2}, []),
+        ({}, []),
+    ],
+)
+def test_tensors_are_not_split_onto_a_worker_with_caches_and_weights_in_main_memory(said, kept):
+    """The engine would end itself as it starts; without either of the two it runs."""
+    pool = (Device("RPC0", "rpc", GIB, GIB),)
+    tensor = {"split_mode": "tensor", **said}
+    if kept:
+        with pytest.raises(Malformed) as refused:
+            resolve(a_brief(said=tensor | {"no_kv_offload": True}, placement=Placement(GIB, GIB, pool)))
+        assert str(refused.value) == teaching.split_tensors_refused("RPC0", kept)
+    else:
+        assert (
+            told(said=tensor | {"no_kv_offload": True}, placement=Placement(GIB, GIB, pool))["split_mode"] == "tensor"
+        )
+    assert told(said=tensor, placement=Placement(GIB, GIB, pool))["split_mode"] == "tensor"
+
+
+@pytest.mark.parametrize("kind", ["rpc", "cuda"])
+def test_tensors_of_a_model_with_adapters_are_not_split(kind):
+    """The engine would end itself as it starts, or at the first request."""
+    pool = (Device("D0", kind, GIB, GIB),)
+    said = {"split_mode": "tensor", "loras": ["/a.gguf"]}
+    with pytest.raises(Malformed) as refused:
+        resolve(a_brief(said=said, placement=Placement(GIB, GIB, pool)))
+    assert str(refused.value) == teaching.split_tensors_adapters()
+    assert told(said=said | {"split_mode": "layer"}, placement=Placement(GIB, GIB, pool))["split_mode"] == "layer"
 
 
 def test_rows_are_refused_where_a_device_cannot_split_them():

@@ -22,6 +22,7 @@ B11434 = parse_help((HELP / "llama-server-b11434.txt").read_text())
 WHEEL = parse_help((HELP / "embedded.txt").read_text())
 OLD = Manifest.spelled(["--model"])
 TYPED = Manifest([Option(("--spec-type",), value="TYPE")])
+NOTHING = Manifest([Option(("--spec-type",), value="none,draft-simple")])
 DRAFTED = Beside(draft="/d.gguf", draft_family="eagle3")
 HEADED = replace(DENSE, nextn=1)
 
@@ -53,9 +54,11 @@ def why(name: str) -> str:
         (a_brief(said={"extra_args": ("-md", "/d")}), "", "extra"),
         (a_brief(said={"extra_args": ("--spec-type", "none"), "spec": "ngram"}), "", "extra"),
         (a_brief(OLD), "", "build"),
-        (a_brief(WHEEL), "", "build"),
-        (a_brief(Manifest()), "", "build"),
-        (a_brief(TYPED, shape=HEADED), "", "build"),
+        (a_brief(WHEEL), AUTO, "ngram"),
+        (a_brief(Manifest()), "", "unasked"),
+        (a_brief(TYPED, shape=HEADED), "draft-mtp", "heads"),
+        (a_brief(TYPED), AUTO, "ngram"),
+        (a_brief(NOTHING), "", "build"),
     ],
 )
 def test_auto_and_what_stands_in_its_way(brief, type_, reason):
@@ -99,10 +102,17 @@ def test_what_is_left_out_is_a_decision():
 )
 def test_keys_of_another_way_are_named_where_somebody_set_them(facts, set_, silent):
     """In one note, with what is done instead; an embedding model misses nothing."""
-    brief = a_brief(origins=dict.fromkeys(set_, "config.toml, line 1"), **facts)
+    origins, said = dict.fromkeys(set_, "config.toml, line 1"), {**dict.fromkeys(set_, 7), "spec": "auto"}
+    brief = a_brief(origins=origins, **{**facts, "said": said | facts.get("said", {})})
     chosen = choose(brief)
     wanted = (teaching.spec_silent(silent, chosen.type, chosen.reason),) if silent else ()
     assert tuple(note for note in speculation(brief).notes if note != chosen.note) == wanted
+
+
+def test_a_default_in_so_many_words_is_no_key_of_another_way():
+    """A file of all defaults chooses nothing."""
+    origins = dict.fromkeys(["spec_draft_ngl", "ngram_size_n", "lookup_cache_static"], "config.toml, line 1")
+    assert speculation(a_brief(said={"spec": "off"}, origins=origins)).notes == ()
 
 
 @pytest.mark.parametrize("spec", ["ngram", "ngram-simple", "ngram-map-k", "ngram-map-k4v", "ngram-mod", "ngram-cache"])

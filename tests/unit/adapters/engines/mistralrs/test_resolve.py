@@ -63,8 +63,8 @@ def test_the_plainest_line() -> None:
     assert (result.env, result.notes) == (ENV, ())
 
 
-def test_it_cannot_be_told_a_name() -> None:
-    """ODD: it answers to `default` and to its folder; the model's own name stands nowhere on the line."""
+def test_odd_it_cannot_be_told_a_name() -> None:
+    """It answers to `default` and to its folder; the model's own name stands nowhere on the line."""
     given = of()
     named = replace(given, model=replace(given.model, name="alias"))
     assert compiled(named).words == compiled(given).words
@@ -92,8 +92,8 @@ def test_the_projector_comes_with_a_vision_child_only() -> None:
 
 
 @pytest.mark.parametrize(("ctx", "step"), [(16384, "4096"), (4096, "4096"), (2048, "2048")])
-def test_max_num_batched_tokens_is_the_window_and_4096_at_most(ctx: int, step: str) -> None:
-    """ODD: said although it is the engine's own default or less (contract): 0.9.3 answered longer prompts with nothing."""
+def test_odd_the_step_is_said_although_it_is_the_engine_s_default_or_less(ctx: int, step: str) -> None:
+    """--max-num-batched-tokens is the window and 4096 at most (contract): 0.9.3 answered longer prompts with nothing."""
     assert flags(compiled(of(ctx=ctx)))[STEP_FLAG] == step
 
 
@@ -105,8 +105,8 @@ def test_a_build_without_that_bound_is_not_warned_about() -> None:
     assert STEP_FLAG in compiled(of(manifest=Manifest())).words
 
 
-def test_pa_memory_mb_silences_every_pa_memory_fraction() -> None:
-    """ODD: the engine refuses both on one command line (setup document); who is silenced is told."""
+def test_odd_pa_memory_mb_silences_every_pa_memory_fraction() -> None:
+    """The engine refuses both on one command line (setup document); who is silenced is told."""
     result = compiled(of(mistralrs__pa_memory_mb=2048, mistralrs_pa_memory_fraction=0.5))
     assert sizes(result) == {"--pa-memory-mb": "2048"}
     assert result.notes == (teaching.setting_gives_way(FRACTION, MEGABYTES),)
@@ -257,3 +257,10 @@ def test_every_flag_that_can_be_said_is_known_to_the_build(manifest: Manifest, f
             assert decision.reason
             if decision.words[1:] and (option := manifest.find(decision.words[0])) and option.choices:
                 assert decision.words[1] in option.choices, decision
+
+
+def test_a_models_own_folder_is_what_it_is_told() -> None:
+    """Its files may lie below it."""
+    given = brief(Weights.SAFETENSORS, ("/models/m/model.safetensors",), {}, Manifest())
+    given = replace(given, model=replace(given.model, folder="/models/own"))
+    assert "/models/own" in compile_launch(MISTRALRS, given).words

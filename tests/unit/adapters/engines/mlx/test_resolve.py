@@ -35,7 +35,12 @@ def test_the_model_is_the_folder_of_its_files() -> None:
 
 
 def test_a_child_never_phones_home() -> None:
-    """ODD: its list of models needs a cache that exists; the model's own folder does, and holds nobody else's models."""
+    """Whatever a model's files ask for."""
+    assert compiled().env["HF_HUB_OFFLINE"] == "1"
+
+
+def test_odd_the_hub_s_cache_is_the_model_s_own_folder() -> None:
+    """Its list of models needs a cache that exists; that folder does, and holds nobody else's models."""
     assert compiled().env == {"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": "/models/m"}
 
 
@@ -52,10 +57,10 @@ def test_a_child_never_phones_home() -> None:
         ({}, None, None),
     ],
 )
-def test_the_larger_of_the_two_is_what_runs_side_by_side(
+def test_odd_the_larger_of_the_two_is_what_runs_side_by_side(
     said: dict[str, Any], decode: str | None, prompt: str | None
 ) -> None:
-    """ODD: decode_concurrency alone bounds nothing below the engine's own 8 prompts, so that both are said."""
+    """decode_concurrency alone bounds nothing below the engine's own 8 prompts, so that both are said."""
     told = flags(compiled(**said))
     assert (told.get("--decode-concurrency"), told.get("--prompt-concurrency")) == (decode, prompt)
 
@@ -111,8 +116,8 @@ def test_the_template_of_the_table_wins_over_the_models() -> None:
 
 
 @pytest.mark.parametrize("key", ["chat_template", "mlx.chat_template"])
-def test_a_name_is_no_template(key: str) -> None:
-    """ODD: the engine would say the name instead of every prompt."""
+def test_odd_a_name_is_no_template(key: str) -> None:
+    """The engine would say the name instead of every prompt."""
     result = compiled(**{key.replace(".", "__"): "chatml"})
     assert "--chat-template" not in result.words
     assert result.notes == (teaching.mlx_template_name(key, "chatml"),)
@@ -131,3 +136,11 @@ def test_reserved_words_are_refused(word: str) -> None:
     """Also abbreviated and joined, and where the build could not be asked."""
     with pytest.raises(Malformed, match="cannot stand in extra_args"):
         compiled(extra_args=[word, "x"])
+
+
+def test_a_models_own_folder_is_what_it_is_told() -> None:
+    """Its files may lie below it."""
+    given = of()
+    given = replace(given, model=replace(given.model, folder="/models/own"))
+    assert flags(compile_launch(MLX, given))["--model"] == "/models/own"
+    assert compile_launch(MLX, given).env["HF_HUB_CACHE"] == "/models/own"

@@ -1,12 +1,14 @@
 """mlx-lm's record, and what it makes of any settings."""
 
+import json
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blazar.adapters.engines.mlx.spec import MLX
-from blazar.domain.kinds import EngineKind, Weights
+from blazar.domain.kinds import EngineKind, Task, Weights
 from blazar.domain.launch import compile_launch, flags_of
 from blazar.domain.manifest import Manifest
 from tests.support.lane_briefs import brief, build
@@ -37,11 +39,23 @@ SAID: dict[str, st.SearchStrategy[Any]] = {
 def test_the_record_says_what_is_special() -> None:
     """Ten minutes for kernels that are compiled at the first start (D34); no key (D21); nobody else's hub."""
     assert (MLX.kind, MLX.load_cap_secs, MLX.key_file_flag) == (EngineKind.MLX, 600.0, "")
-    assert (MLX.health, MLX.models) == (b"/health", b"/v1/models")
     assert all(
         name.startswith(MLX.scrubbed) for name in ("HF_HUB_CACHE", "HF_TOKEN", "MLXLM_USE_MODELSCOPE", "MLX_RANK")
     )
     assert {MLX.host_flag, MLX.port_flag} <= MLX.reserved
+
+
+def test_odd_health_answers_200_while_the_model_loads() -> None:
+    """So that the list of models, asked for after it, is what says that the child is ours."""
+    assert (MLX.health, MLX.models) == (b"/health", b"/v1/models")
+
+
+def test_odd_mlx_lm_knows_no_alias() -> None:
+    """The model's own name stands nowhere among the words: whatever it is called, they are the same."""
+    given = brief(Weights.MLX_QUANT, ("/m/a.safetensors",), {}, RECORDED)
+    renamed = replace(given, model=replace(given.model, name="alias"))
+    assert compile_launch(MLX, renamed).words == compile_launch(MLX, given).words
+    assert not [flag.name for flag in MLX.flags if flag.key == "alias"]
 
 
 @settings(deadline=None)
@@ -55,3 +69,13 @@ def test_every_word_with_dashes_is_one_that_the_build_prints(said: dict[str, Any
     assert len(flags) == len(set(flags))
     assert tuple(word for choice in compiled.decisions for word in choice.words) == compiled.words
     assert all(choice.reason for choice in compiled.decisions)
+
+
+def test_it_is_asked_for_its_own_model_and_always_with_a_bound() -> None:
+    """No form is held, no other model is loaded by a request, no embeddings; ready is who answers one token."""
+    manners = MLX.manners
+    assert (manners.asked_as, manners.listed_as, manners.bounded) == ("default_model", "{folder}", True)
+    assert (manners.tasks, manners.forms) == ({Task.CHAT}, frozenset())
+    assert {"draft_model", "adapters"} <= manners.strips
+    proof = json.loads(MLX.proof)
+    assert (proof["model"], proof["max_tokens"], MLX.failed) == ("default_model", 1, 503)

@@ -78,6 +78,6 @@ def test_what_decides_the_picture_is_refused_where_a_build_lacks_it() -> None:
     assert skipped == {key for key, *_ in TUNING} - {"sdcpp_model_args"} | {AUTO_FIT}
 
 
-def test_only_lists_that_compose_are_said_beside_a_persons_own() -> None:
-    """ODD: the engine adds up model arguments; for the others the person's word stands alone."""
+def test_odd_the_engine_adds_the_lists_up() -> None:
+    """Only model arguments are said beside a person's own; of the others, the person's word stands alone."""
     assert [flag.name for flag in SDCPP_FLAGS if flag.adds] == ["--model-args"]

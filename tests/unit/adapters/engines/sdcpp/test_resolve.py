@@ -153,8 +153,8 @@ class TestModelArgs:
         extra = words(NEWEST, extra_args=["--model-args", mine], sdcpp_qwen_prefix_cache_type="auto")
         assert extra.count("--model-args") == 1
 
-    def test_lists_add_up_and_each_entry_is_said_once(self) -> None:
-        """ODD: the engine joins several --model-args, and for a switch the first true one stays."""
+    def test_odd_what_a_person_says_again_is_left_out_of_ours(self) -> None:
+        """The engine joins several --model-args, and for a switch the first true one stays."""
         said = words(NEWEST, sdcpp_model_args="a=1,b=2", extra_args=["--model-args", "b=3"])
         assert "--model-args a=1 " in said
         assert said.endswith("--model-args b=3")
@@ -234,8 +234,8 @@ class TestPlacement:
             ({"sdcpp_extra_args": ["--params-backend", "cpu"]}, "sdcpp_extra_args"),
         ],
     )
-    def test_whoever_places_anything_ends_the_automatic_choice(self, said: dict[str, Any], key: str) -> None:
-        """ODD: with --auto-fit the engine would ignore every placement."""
+    def test_odd_whoever_places_anything_ends_the_automatic_choice(self, said: dict[str, Any], key: str) -> None:
+        """With --auto-fit the engine would ignore every placement."""
         result = compiled(NEWEST, at=machine(*self.GPUS), **said)
         assert "--auto-fit" not in result.words
         assert teaching.auto_fit_off(key) in [choice.reason for choice in result.decisions]
@@ -245,8 +245,8 @@ class TestPlacement:
         said = words(NEWEST, at=machine(*self.GPUS), sdcpp_max_vram="8", sdcpp_split_mode="row")
         assert "--auto-fit --split-mode row --max-vram 8" in said
 
-    def test_a_budget_by_device_is_left_out_where_one_number_is_read(self) -> None:
-        """ODD: the recorded build reads a number and dies of anything else."""
+    def test_odd_a_budget_by_device_is_left_out_where_one_number_is_read(self) -> None:
+        """The recorded build reads a number and dies of anything else."""
         result = compiled(RECORDED, sdcpp_max_vram="cuda0=8")
         assert "--max-vram" not in result.words
         assert result.notes == (teaching.max_vram_one_number("cuda0=8", "build"),)
@@ -269,7 +269,7 @@ class TestExtraWords:
     @pytest.mark.parametrize("word", ["--model", "--vae", "-t", "--threads", "--clip-l", "--listen-port", "--verbose"])
     def test_pins_are_refused_in_both(self, tier: str, word: str) -> None:
         """Also where the build could not be asked."""
-        with pytest.raises(Malformed, match="cannot stand in extra_args"):
+        with pytest.raises(Malformed, match=f"cannot stand in {tier}"):
             compiled(**{tier: [word, "x"]})
 
     def test_what_the_build_lacks_is_refused_in_both(self) -> None:

@@ -1,5 +1,6 @@
 """sd-server's record, and what it makes of any settings."""
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given, settings
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from blazar.adapters.engines.sdcpp.flags import SDCPP_FLAGS
 from blazar.adapters.engines.sdcpp.spec import SDCPP
 from blazar.domain.errors import Malformed
-from blazar.domain.kinds import EngineKind, Weights
+from blazar.domain.kinds import EngineKind, Task, Weights
 from blazar.domain.launch import compile_launch, flags_of
 from blazar.domain.manifest import Manifest
 from tests.support.lane_briefs import PLAIN, brief, build, card, machine
@@ -41,12 +42,25 @@ ROLES = ["diffusion_model", "vae", "llm", "clip_l", "t5xxl", "tae", "clip_vision
 
 
 def test_the_record_says_what_is_special() -> None:
-    """Ready when the list of models answers: /health is 404 (contract); no key (D21); a precompiled engine (D34)."""
+    """No key (D21); a precompiled engine (D34)."""
     assert (SDCPP.kind, SDCPP.load_cap_secs, SDCPP.key_file_flag) == (EngineKind.SDCPP, 180.0, "")
-    assert SDCPP.health == SDCPP.models == b"/v1/models"
     assert {SDCPP.host_flag, SDCPP.port_flag} <= set(RECORDED)
     assert {SDCPP.host_flag, SDCPP.port_flag} <= SDCPP.reserved
     assert SDCPP.extra_keys == ("sdcpp_extra_args", "extra_args")
+
+
+def test_odd_health_is_404() -> None:
+    """Ready when the list of models answers (contract)."""
+    assert SDCPP.health == SDCPP.models == b"/v1/models"
+
+
+def test_odd_sd_server_knows_no_alias() -> None:
+    """Whatever the model is called, the words are the same; and nothing that it prints tells of a port that is taken."""
+    given = brief(Weights.DIFFUSION, ("/m.gguf",), {}, RECORDED)
+    renamed = replace(given, model=replace(given.model, name="alias"))
+    assert compile_launch(SDCPP, renamed).words == compile_launch(SDCPP, given).words
+    assert not [flag.name for flag in SDCPP.flags if flag.key == "alias"]
+    assert SDCPP.port_taken == ""
 
 
 @settings(deadline=None)
@@ -82,3 +96,11 @@ def test_the_recorded_build_is_told_everything_that_it_knows() -> None:
         *("--sage-attn", "--conditioning-cache-size", "--rpc-servers", "--backend", "--params-backend", "--auto-fit"),
         *("--split-mode",),
     }
+
+
+def test_odd_it_listens_with_so_reuseport() -> None:
+    """It is looked at who listens; what it lists is the same for every one of them, so that its name proves nothing (G17)."""
+    manners = SDCPP.manners
+    assert SDCPP.alone
+    assert (manners.listed_as, manners.asked_as) == ("sd-cpp-local", "sd-cpp-local")
+    assert (manners.tasks, manners.draws, manners.tagged) == ({Task.IMAGE}, True, "sd_cpp_extra_args")

@@ -88,8 +88,8 @@ def test_what_fits_nowhere_says_nothing() -> None:
     assert climb(load(200), cards(24, ram=16)) is None
 
 
-def test_the_first_card_that_holds_the_load_is_taken() -> None:
-    """ODD: not the roomiest: the first is where the engine goes by itself."""
+def test_odd_the_first_card_that_holds_the_load_is_taken() -> None:
+    """Not the roomiest: the first is where the engine goes by itself."""
     rung = climb(load(9), cards(24, 80))
     assert rung is not None
     assert (rung.card, rung.env) == (0, ())

@@ -81,8 +81,12 @@ def test_deterministic_keeps_a_backend_that_the_engines_mode_refuses() -> None:
 
 
 def test_slots_are_requests_at_once() -> None:
-    """ODD: 0 stays silent: the engine shares its cache out by itself."""
+    """As many as were said."""
     assert flags(compiled(of(slots=4)))["--max-running-requests"] == "4"
+
+
+def test_odd_slots_0_stays_silent() -> None:
+    """The engine shares its cache out by itself."""
     assert "--max-running-requests" not in compiled(of()).words
 
 
@@ -169,16 +173,16 @@ def test_every_sharded_spawn_is_pinned() -> None:
     assert compiled(on(cards(24, 24, 24), of(sglang__tp_size=2, devices=["CUDA1", "CUDA2"]))).env == ENV
 
 
-def test_no_share_is_said_where_a_draft_is_not_counted() -> None:
-    """ODD: its weights lie inside the share; the engine's own heuristics know them."""
+def test_odd_no_share_is_said_where_a_draft_is_not_counted() -> None:
+    """Its weights lie inside the share; the engine's own heuristics know them."""
     pair = replace(on(cards(24, 24), of(spec="eagle3")), beside=Beside("", "/d", "eagle3"))
     said = flags(compiled(pair))
     assert said["--tp-size"] == "2"
     assert "--mem-fraction-static" not in said
 
 
-def test_triton_is_the_default_that_needs_no_toolchain() -> None:
-    """On NVIDIA; a pinned backend wins, and elsewhere the engine decides."""
+def test_odd_triton_is_the_default_on_nvidia() -> None:
+    """It needs no toolchain; a pinned backend wins, and elsewhere the engine decides."""
     found = on(cards(80), of())
     assert flags(compiled(found))["--attention-backend"] == "triton"
     pinned = on(cards(80), of(sglang__attention_backend="flashinfer"))
@@ -275,3 +279,10 @@ def test_every_flag_that_can_be_said_is_known_to_the_build() -> None:
             assert decision.reason
             if decision.words[1:] and (option := KNOWN.find(decision.words[0])) and option.choices:
                 assert decision.words[1] in option.choices, decision
+
+
+def test_a_models_own_folder_is_what_it_is_told() -> None:
+    """Its files may lie below it."""
+    given = of()
+    given = replace(given, model=replace(given.model, folder="/models/own"))
+    assert flags(compiled(given))["--model-path"] == "/models/own"

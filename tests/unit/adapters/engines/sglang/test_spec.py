@@ -17,3 +17,10 @@ def test_it_runs_without_a_key() -> None:
 def test_inherited_variables_change_nothing() -> None:
     """What the engine reads of its environment comes from settings."""
     assert "SGLANG_" in SGLANG.scrubbed
+
+
+def test_it_is_asked_by_the_name_that_it_was_told() -> None:
+    """It holds an answer to OpenAI's form; a request loads no adapter and runs no code of its own."""
+    manners = SGLANG.manners
+    assert (manners.asked_as, manners.listed_as, manners.forms) == ("{model}", "{model}", {"response_format"})
+    assert {"lora_path", "custom_logit_processor"} <= manners.strips

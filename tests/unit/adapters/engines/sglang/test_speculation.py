@@ -59,8 +59,8 @@ def test_eagle3_without_its_draft_is_refused() -> None:
             compile_launch(SGLANG, of(beside, spec="eagle3"))
 
 
-def test_the_depths_of_a_draft_are_said_together_or_not_at_all() -> None:
-    """ODD: the engine asserts it; a lone one is left out with a note that names what is missing."""
+def test_odd_the_depths_of_a_draft_are_said_together_or_not_at_all() -> None:
+    """The engine asserts it; a lone one is left out with a note that names what is missing."""
     depths = {"sglang__spec_num_steps": 3, "sglang__speculative_eagle_topk": 4, "sglang__spec_num_draft_tokens": 16}
     whole = said(compile_launch(SGLANG, of(PAIR, spec="eagle3", **depths)))
     assert whole.endswith("--speculative-num-steps 3 --speculative-eagle-topk 4 --speculative-num-draft-tokens 16")

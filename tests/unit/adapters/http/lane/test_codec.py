@@ -1,6 +1,7 @@
 """The codec against the domain's own: same meaning, only faster."""
 
 import json
+from collections.abc import Callable
 
 import pytest
 
@@ -37,6 +38,14 @@ def test_a_chunk_is_decoded_with_defaults() -> None:
     assert chunk.verbose is not None
     assert chunk.verbose.stopping_word == "s"
     assert codec.decode_chunk(b"{}").choices is None
+
+
+@pytest.mark.parametrize("decoder", [codec.decode, codec.decode_chunk, codec.decode_infilled])
+@pytest.mark.parametrize("raw", [b"[" * 100_000, b'{"error":' * 100_000])
+def test_what_is_nested_too_deeply_is_a_value_error(decoder: Callable[[bytes], object], raw: bytes) -> None:
+    """A child's answer without an end is one that cannot be read, and no fault of ours."""
+    with pytest.raises(ValueError):
+        decoder(raw)
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b"{bad", b'{"choices":1}', b'{"choices":[{"delta":{"content":7}}]}'])

@@ -9,7 +9,7 @@ import pytest
 from blazar.adapters.http.lane.core import OFF_LOOP
 from blazar.adapters.http.lane.relay import Limits
 from blazar.domain import teaching
-from blazar.domain.errors import Busy, ChildDied
+from blazar.domain.errors import Busy, ChildDied, Malformed
 from blazar.domain.kinds import Task
 from tests.support.lane_rig import DONE, SSE, TRACE, Rig, chunk, run, usage_chunk, whole_chat
 
@@ -639,6 +639,63 @@ def test_a_wider_window_is_asked_of_the_supervisor() -> None:
         await rig.post("/api/chat", {**WHOLES["/api/chat"], "options": {"num_ctx": 4096}})
         assert rig.leasing.asks[0].num_ctx == 4096
         await rig.answer(whole_chat())
+
+    run(test)
+
+
+PIXEL = "iVBORw0KGgo="
+DATA_URL = f"data:image/png;base64,{PIXEL}"
+PICTURES: dict[str, dict[str, Any]] = {
+    "/v1/chat/completions": {
+        "messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": DATA_URL}}]}]
+    },
+    "/v1/messages": {
+        "max_tokens": 8,
+        "messages": [
+            {
+                "role": "user",
+                "content": [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}],
+            }
+        ],
+    },
+    "/api/chat": {"stream": False, "messages": [{"role": "user", "content": "hi", "images": [PIXEL]}]},
+    "/api/generate": {"stream": False, "prompt": "hi", "images": [PIXEL]},
+}
+
+
+@pytest.mark.parametrize("path", PICTURES)
+def test_a_picture_is_asked_of_the_supervisor(path: str) -> None:
+    """Only where the child that serves takes none; and nothing else is asked for text."""
+
+    async def test(rig: Rig) -> None:
+        await rig.post(path, {"model": "tiny", **PICTURES[path]})
+        assert not rig.leasing.asks
+        await rig.answer(whole_chat())
+        rig.leasing.blind = "no projector"
+        await rig.post(path, {"model": "tiny", **PICTURES[path]})
+        assert [ask.vision for ask in rig.leasing.asks] == [True]
+        await rig.answer(whole_chat())
+        assert len(rig.leasing.leases) - len(rig.leasing.asks) == 2
+        await rig.post(path, WHOLES[path])
+        assert len(rig.leasing.asks) == 1
+        await rig.answer(whole_chat())
+        assert all(lease.released for lease in rig.leasing.leases)
+
+    run(test)
+
+
+@pytest.mark.parametrize("path", PICTURES)
+def test_a_model_without_a_projector_refuses_pictures_in_every_dialect(path: str) -> None:
+    """A 400 with the sentence, in the envelope of the path, and not the engine's 500."""
+
+    async def test(rig: Rig) -> None:
+        rig.leasing.busy = True
+        reply = await rig.post(path, {"model": "tiny", **PICTURES[path]})
+        sentence = teaching.projector_missing("tiny")
+        rig.leasing.refuse(Malformed(sentence, "model"))
+        await rig.clock.settle()
+        assert reply.status == 400
+        assert message_of(path, reply.body) == sentence
 
     run(test)
 

@@ -120,6 +120,18 @@ def test_token_ids_are_one_input_and_lists_of_them_many() -> None:
     run(test)
 
 
+@pytest.mark.parametrize("more", [{}, {"truncate": False}])
+def test_odd_nothing_is_cut_unless_somebody_asks_for_it(more: dict[str, Any]) -> None:
+    """The engine's refusal is the answer, and nothing else is asked, where ollama would cut."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post("/api/embed", {"model": "tiny", "input": "w " * 40, **more})
+        await rig.answer(b'{"error":{"message":"input (40 tokens) is too large to process (batch size: 16)"}}', 500)
+        assert (reply.status, rig.exchange.call.path) == (400, b"/v1/embeddings")
+
+    run(test)
+
+
 def test_ollamas_two_shapes() -> None:
     """`/api/embed` has a list with counts, `/api/embeddings` one vector, from `prompt` or `input` (case B4)."""
 

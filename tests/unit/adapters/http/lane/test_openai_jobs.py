@@ -128,8 +128,11 @@ def test_a_success_without_choices_is_a_failure() -> None:
     job = chat(raw_body())
     with pytest.raises(EngineSaid, match="step failed"):
         job.whole(HERE, b'{"choices":[],"error":{"message":"step failed"}}')
-    with pytest.raises(EngineSaid):
-        job.whole(HERE, b"not json")
+    for raw in (b"not json", b'{"choices":null}', b'{"choices" : "x"}', b'{"choices": [1]}', b'{"choices":[ ]}', b"{}"):
+        with pytest.raises(EngineSaid):
+            job.whole(HERE, raw)
+    spaced = b'{"choices" : [ {"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}'
+    assert job.whole(HERE, spaced).body == spaced
 
 
 def test_a_reply_that_needs_no_change_is_the_same_object() -> None:

@@ -42,6 +42,14 @@ def test_ps_tells_what_was_planned_what_is_used_and_where() -> None:
     assert row["allocated"] == 155_000_000
 
 
+def test_a_child_with_old_settings_is_marked() -> None:
+    """It serves on until it is idle, and is not what the configuration says."""
+    parts = Parts(SMALL)
+    parts.supervising.running = [VIEW, VIEW._replace(outdated=True)]
+    rows = call(parts.app, "GET", "/api/ps").json()["models"]
+    assert [row["outdated"] for row in rows] == [False, True]
+
+
 def test_a_model_that_stays_expires_far_away() -> None:
     """Ollama's client shows that as "Forever"; ours reads null."""
     parts = Parts(SMALL)

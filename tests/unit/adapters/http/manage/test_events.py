@@ -46,6 +46,16 @@ def test_who_comes_back_says_the_last_number() -> None:
     assert len(parts.feed.after) == 3
 
 
+def test_what_stands_is_told_to_who_begins_to_listen() -> None:
+    """Before anything else and without a number; who comes back has heard it, or gets it with what he missed."""
+    parts = Parts()
+    parts.standing = [Told(0, 0.0, "config_refused", {"problems": ("bad",)})]
+    first = call(parts.app, "GET", "/api/events").body.decode()
+    assert first.startswith(": \n\nevent: config_refused\n")
+    assert "id: 7" in first
+    assert "config_refused" not in call(parts.app, "GET", "/api/events?after=4").body.decode()
+
+
 def test_a_head_listens_to_nothing() -> None:
     """It asks for the head alone."""
     parts = Parts()

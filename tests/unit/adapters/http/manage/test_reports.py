@@ -21,8 +21,16 @@ def test_engines_show_their_provenance() -> None:
                 "active": True,
                 "server_path": "/engines/b9000/llama-server",
                 "installed_at": 5.0,
+                "release": "",
+                "source": "",
+                "digest": "",
+                "pinned": False,
+                "architectures": [],
+                "used_at": 0.0,
+                "superseded_at": 0.0,
             }
-        ]
+        ],
+        "updates": [],
     }
 
 

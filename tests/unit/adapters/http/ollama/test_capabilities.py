@@ -1,10 +1,12 @@
 """What a file's metadata says about a model's abilities."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from blazar.adapters.http.ollama.capabilities import capabilities_of, facts_of
+from blazar.domain.kinds import Weights
 from tests.unit.adapters.http.gateway import EMBEDDER, SMALL
 
 KEY = "tokenizer.chat_template"
@@ -29,6 +31,12 @@ def test_only_what_is_known_is_claimed(metadata: dict[str, Any], want: tuple[str
     assert capabilities_of(SMALL, metadata) == want
 
 
+def test_a_model_with_a_projector_takes_pictures() -> None:
+    """Its own file tells nothing of that."""
+    assert capabilities_of(SMALL, {}, seeing=True) == ("completion", "vision")
+    assert facts_of(SMALL, {}, verbose=False, seeing=True).capabilities == ("completion", "vision")
+
+
 def test_an_embedder_does_nothing_else() -> None:
     """Whatever its template says."""
     assert capabilities_of(EMBEDDER, {KEY: "{% if tools %}"}) == ("embedding",)
@@ -38,3 +46,8 @@ def test_short_lists_stay() -> None:
     """Only megabytes are left out."""
     metadata = {"general.languages": ["en", "de"], "x": [0] * 33}
     assert facts_of(SMALL, metadata, verbose=False).metadata == {"general.languages": ["en", "de"], "x": None}
+
+
+def test_a_diffusion_model_draws() -> None:
+    """And does nothing else, whatever its encoder's template says."""
+    assert capabilities_of(replace(SMALL, weights=Weights.DIFFUSION), {KEY: "{% if tools %}"}) == ("image",)

@@ -1,0 +1,115 @@
+"""Looking for newer builds."""
+
+from collections.abc import Callable
+
+import pytest
+
+from blazar.application.engines.check_currency import CheckCurrency, compare, currency_row, said_of
+from blazar.application.engines.pick_release import PickRelease, Target
+from blazar.domain import teaching
+from blazar.domain.errors import RegistryTrouble
+from blazar.domain.kinds import EngineKind, Provenance
+from tests.fakes.clock import EPOCH
+from tests.fakes.engines import MemoryEngineCatalog, an_engine
+from tests.support.releasing import Rig, build, stable
+
+RELEASES = [build(11430), stable("v0.6.0", 11429), build(11429)]
+
+
+def checking(*tags: str, channel: str = "latest") -> tuple[CheckCurrency, Rig]:
+    rig = Rig(list(RELEASES), channel=channel, catalog=MemoryEngineCatalog(map(an_engine, tags)))
+
+    def open_pick() -> tuple[PickRelease, Callable[[], None]]:
+        return rig.pick, rig.feed.close
+
+    return CheckCurrency(rig.catalog, open_pick, rig.clock), rig
+
+
+def test_a_newer_build_is_told() -> None:
+    """Installed is nothing, downloaded neither; the look is remembered, with its time, and the feed is closed."""
+    check, rig = checking("b11400")
+    (row,) = check()
+    assert (row.active, row.newest, row.available, row.trouble, row.checked_at) == ("b11400", "b11430", True, "", EPOCH)
+    assert check.last == (row,)
+    assert (rig.downloads.wanted, rig.feed.closed) == ([], 1)
+    assert [one.tag for one in rig.catalog.list_engines()] == ["b11400"]
+
+
+def test_the_stamp_of_the_active_build() -> None:
+    """Told when the active build is the one that the stable release stamps, whichever channel is followed."""
+    check, _ = checking("b11429")
+    (row,) = check()
+    assert (row.stable, row.available) == ("v0.6.0", True)
+    check, _ = checking("b11429", channel="stable")
+    (row,) = check()
+    assert (row.stable, row.available, row.newest) == ("v0.6.0", False, "b11429")
+
+
+def test_the_stable_channel_may_go_back() -> None:
+    """A pin, not a floor: that the active build is newer is said."""
+    check, _ = checking("b11430", channel="stable")
+    (row,) = check()
+    assert (row.newest, row.available, row.back, row.newest_stable) == ("b11429", True, True, "v0.6.0")
+
+
+def test_nothing_installed_asks_nothing() -> None:
+    """Nor do the user's own binary, a wheel, forks and Python environments."""
+    check, rig = checking()
+    assert check() == ()
+    for row in (
+        an_engine("local", provenance=Provenance.LOCAL),
+        an_engine("embedded-1", provenance=Provenance.EMBEDDED),
+        an_engine("venv", kind=EngineKind.MLX, provenance=Provenance.VENV),
+    ):
+        rig.catalog.add_engine(row)
+        assert check() == ()
+    assert rig.feed.asked == []
+
+
+def test_what_goes_wrong_is_in_the_row() -> None:
+    """A look never raises: nobody waits for it."""
+    check, rig = checking("b11400")
+    rig.feed.trouble = RegistryTrouble("offline")
+    (row,) = check()
+    assert (row.trouble, row.available) == ("offline", False)
+    assert rig.feed.closed == 1
+
+
+def test_a_feed_that_cannot_be_opened() -> None:
+    """A variable that is no address, for instance."""
+
+    def fails() -> tuple[PickRelease, Callable[[], None]]:
+        raise RegistryTrouble("BLAZAR_GH_BASE is no address")
+
+    _, rig = checking("b11400")
+    assert CheckCurrency(rig.catalog, fails, rig.clock)()[0].trouble == "BLAZAR_GH_BASE is no address"
+
+
+@pytest.mark.parametrize(("tag", "available"), [("b11430", False), ("b11431", False), ("b11429", True)])
+def test_only_newer_ones_are_news_on_the_latest_channel(tag: str, available: bool) -> None:
+    """A newer build than any released one is left alone."""
+    assert compare(an_engine(tag), Target(build(11430)), "latest", None).available is available
+
+
+def test_a_flavor_of_the_same_release_is_current() -> None:
+    """Upstream's tag is compared, not ours."""
+    row = an_engine("b11430-vulkan", release="b11430")
+    assert not compare(row, Target(build(11430)), "latest", None).available
+
+
+def test_what_follows_is_said_in_a_sentence() -> None:
+    """An update, a channel that lies behind, nothing to do, and what went wrong."""
+    check, rig = checking("b11429")
+    assert said_of(check()[0]) == teaching.engine_update_available("llamacpp", "b11430", "b11429 (stable v0.6.0)")
+    check, _ = checking("b11430", channel="stable")
+    assert said_of(check()[0]) == teaching.engine_channel_behind("llamacpp", "b11429", "b11430")
+    check, rig = checking("b11430")
+    assert said_of(check()[0]) == teaching.engine_current("llamacpp", "b11430")
+    rig.feed.trouble = RegistryTrouble("offline")
+    assert said_of(check()[0]) == teaching.currency_failed("llamacpp", "offline")
+
+
+def test_as_json() -> None:
+    """Plain words."""
+    check, _ = checking("b11400")
+    assert currency_row(check()[0])["kind"] == "llamacpp"

@@ -1,0 +1,64 @@
+"""What is configured about releases, as the use cases get it."""
+
+from pathlib import Path
+
+import pytest
+
+from blazar.adapters.files.folders import folders_from
+from blazar.application.config.layers import load_config
+from blazar.application.config.model import Config
+from blazar.application.engines.pick_release import Sources
+from blazar.composition.local import Local
+from blazar.composition.releasing import KEPT_SECS, downloads_of, open_pick, release_installer, sources_of
+from blazar.domain.errors import Malformed, RegistryTrouble
+from blazar.domain.kinds import EngineKind
+from tests.fakes.hardware import FakeCensus
+
+
+def config(text: str = "") -> Config:
+    return load_config(text, "config.toml", {}, {}).config
+
+
+def test_sources() -> None:
+    """Channel and flavor from the file, the repository from the environment; it is llama.cpp's."""
+    assert sources_of(config(), {}) == Sources("latest", "auto", {})
+    told = config('update_channel = "stable"\nengine_asset = "vulkan"')
+    other = {EngineKind.LLAMACPP: "me/mirror"}
+    assert sources_of(told, {"BLAZAR_REPO": "me/mirror"}) == Sources("stable", "vulkan", other)
+    with pytest.raises(Malformed, match="BLAZAR_REPO"):
+        sources_of(config(), {"BLAZAR_REPO": "no repository"})
+
+
+def test_a_feed_is_opened_for_this_machine() -> None:
+    """Its address is looked at first; nothing is asked."""
+    pick, close = open_pick(config(), {}, FakeCensus())
+    assert pick.system
+    close()
+    with pytest.raises(RegistryTrouble, match="BLAZAR_GH_BASE"):
+        open_pick(config(), {"BLAZAR_GH_BASE": "x"}, FakeCensus())
+
+
+def test_downloads_follow_the_keys() -> None:
+    """How many connections, from which size on."""
+    loads = downloads_of(config("download_connections = 3"))
+    assert (loads.spans_of(1 << 20), loads.spans_of(64 << 20)) == (1, 3)
+    assert downloads_of(config()).spans_of(64 << 20) == 8
+
+
+def test_old_partials_go_when_the_next_download_begins(tmp_path: Path) -> None:
+    """What nobody came back for; what is young stays."""
+    import os
+    import time
+
+    env = {"XDG_CONFIG_HOME": str(tmp_path / "c"), "XDG_DATA_HOME": str(tmp_path / "d"), "HOME": str(tmp_path)}
+    local = Local(folders_from(env), env, lambda _: [])
+    folder = local.folders.ensure().downloads
+    folder.mkdir()
+    for name in ("old.part", "young.part"):
+        (folder / name).write_bytes(b"x")
+    long_ago = time.time() - KEPT_SECS - 10
+    os.utime(folder / "old.part", (long_ago, long_ago))
+    _, close = release_installer(local, local.engines().installer)
+    close()
+    local.close()
+    assert [path.name for path in folder.iterdir()] == ["young.part"]

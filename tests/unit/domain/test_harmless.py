@@ -1,0 +1,33 @@
+"""Sentences that repeat what somebody else wrote."""
+
+import pytest
+
+from blazar.domain.errors import MOST_PROBLEMS, BadConfig
+from blazar.domain.harmless import LONGEST, harmless
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("c.toml line 1: 'größe' must be a number", "c.toml line 1: 'größe' must be a number"),
+        ("'a\x1b[2J\nb'", r"'a\x1b[2J\nb'"),
+        ("\u202eab", r"\u202eab"),  # turns round what follows
+        ("\udcff", r"\udcff"),  # bytes of a variable that are no UTF-8
+        ("unknown key 'keys.plm_Ab-c_9'", "unknown key 'keys.plm_…'"),
+        ("plm_", "plm_"),
+        ("x" * (LONGEST + 1), "x" * LONGEST + "…"),
+    ],
+)
+def test_it_is_fit_to_be_shown(said: str, shown: str) -> None:
+    """Letters of all languages stay; escapes are spelled; a secret is none any more."""
+    assert harmless(said) == shown
+    assert harmless(shown[:LONGEST]) == shown[:LONGEST]
+
+
+def test_a_file_of_another_kind_is_not_told_whole() -> None:
+    """Thousands of problems: the first ones, and how many more there are."""
+    wrong = BadConfig([f"line {number}" for number in range(MOST_PROBLEMS + 3)])
+    assert len(wrong.problems) == MOST_PROBLEMS + 1
+    assert wrong.problems[-1] == "and 3 more: correct these first"
+    assert str(wrong).startswith(f"line 0 (and {MOST_PROBLEMS + 2} more")
+    assert BadConfig(["one", "plm_two"]).problems == ("one", "plm_…")
