@@ -17,6 +17,7 @@ from blazar.adapters.cli.parser import ENVIRONMENT, EXIT_CODES, build_parser
 from blazar.adapters.http.routes import ROUTES, Gate, Route
 from blazar.application.config.page import configuration_page
 from blazar.domain.instance.machine import GONE, TRANSITIONS, State
+from blazar.domain.routing import BY_POLICY, LANES
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 COMMAND = "make docs"
@@ -227,6 +228,38 @@ def states_page() -> str:
     )
 
 
+# Routing
+
+
+def routing_page() -> str:
+    """Which engine serves which weights."""
+    rows = [(weights, "any", lane) for weights, lane in LANES.items()]
+    rows += [(weights, policy, lane) for (weights, policy), lane in BY_POLICY.items()]
+    changed = {weights for weights, _ in BY_POLICY}
+    table = "\n".join(
+        f"| {weights} | {'any other' if policy == 'any' and weights in changed else policy} | "
+        f"{', then '.join(f'`{kind}`' for kind in lane.kinds)} | {lane.why} |"
+        for weights, policy, lane in rows
+    )
+    return (
+        _MADE.format(source="`blazar.domain.routing`") + "# Which engine serves a model\n\n"
+        "`blazar explain MODEL` shows the decision for one model, and why each other engine was not taken. It is made in this order:\n\n"
+        "1. `engine` under `[model_overrides.NAME]`: the tag of an installed build, else an engine kind. It wins over everything below.\n"
+        '2. `[engine_routing] mode = "manual"`: of the active engines the one that was chosen last (`blazar engine use TAG`) serves everything.\n'
+        '3. `mode = "auto"`: what the weights are decides, for plain safetensors together with `policy`.\n\n'
+        "| weights | policy | engine kinds | because |\n| --- | --- | --- | --- |\n" + table + "\n\n"
+        "Neither an override nor manual mode makes an engine serve weights that are not in its row: such a request is refused with a sentence that\n"
+        "names the engine to install and those that are installed. Nothing falls back to an engine that would answer garbage.\n\n"
+        "## Builds of one kind\n\n"
+        "The active build comes first, then the newest. Forks come last, however active they are: one serves a model only when the builds before it are known\n"
+        "not to know the model's architecture and the fork says that it does, or when the model is pinned to it.\n\n"
+        "## An architecture that a build does not know\n\n"
+        "A build that ends while loading and says that it does not know the architecture is not asked for it again until it is installed anew or the daemon\n"
+        "starts anew. The requests that wait go on to an installed build that lists the architecture, once. Where there is none, they and all later ones are answered\n"
+        "with status 502 and a sentence that says how to build a fork, and which one a registry offers; no engine is started for them.\n"
+    )
+
+
 def _configuration() -> str:
     return _MADE.format(source="`blazar.application.config`") + configuration_page()
 
@@ -236,6 +269,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "cli.md": cli_page,
     "endpoints.md": endpoints_page,
     "instance-states.md": states_page,
+    "routing.md": routing_page,
     "man/blazar.1": man_page,
 }
 
