@@ -13,6 +13,7 @@ from blazar.domain import teaching
 from blazar.domain.kinds import EngineKind, Weights
 from blazar.domain.launch import flags_of
 from blazar.domain.names import parse_ref, resolve
+from blazar.domain.routing import route_format
 
 if TYPE_CHECKING:
     from blazar.application.config.model import Config
@@ -28,8 +29,8 @@ def cautions(config: "Config", database: Path) -> Iterator[str]:
     for name, override in config.model_overrides.items():
         if models is not None and name not in models:
             yield teaching.doctor_override_without_model(name)
-        if models and override.engine and _kind_of(override.engine, Weights.GGUF, database) is None:
-            yield teaching.override_without_engine(name, override.engine)
+        if models and override.engine:
+            yield from _pinned(name, override.engine, models.get(name), database)
         if flags := flags_of(override.extra_args):
             kind = _kind_of(override.engine, (models or {}).get(name, Weights.GGUF), database)
             taken = _reserved().get(kind, {}) if kind is not None else {}
@@ -38,6 +39,17 @@ def cautions(config: "Config", database: Path) -> Iterator[str]:
                 for flag in flags
                 if flag in taken
             )
+
+
+def _pinned(name: str, engine: str, weights: Weights | None, database: Path) -> Iterator[str]:
+    """Why every request for a model would be refused over the engine that its override names."""
+    kind = _kind_of(engine, Weights.GGUF, database)
+    if kind is None:
+        yield teaching.override_without_engine(name, engine)
+    elif weights is not None and kind not in route_format(weights).kinds:
+        yield teaching.override_engine_cannot(name, engine, kind, weights)
+    elif engine == kind and build_of(database, kind) is None:
+        yield teaching.override_kind_missing(name, kind)
 
 
 def _preloads(config: "Config", models: Collection[str] | None) -> Iterator[str]:

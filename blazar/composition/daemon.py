@@ -72,6 +72,7 @@ from blazar.composition.forks import (
     ServedHere,
     architecture_source,
     curated_by,
+    engines_named,
     fork_days,
     live_fork_rows,
     registry_of,
@@ -291,7 +292,12 @@ class Daemon(containers.DeclarativeContainer):
 
     served_here = providers.Singleton(ServedHere, supervisor)
     retire = providers.Singleton(
-        RetireLanes, engines, builds, providers.Singleton(Unused, children, served_here), clock
+        RetireLanes,
+        engines,
+        builds,
+        providers.Singleton(Unused, children, served_here),
+        clock,
+        providers.Callable(partial, engines_named, live),
     )
     watch_lanes = providers.Singleton(
         WatchLanes,

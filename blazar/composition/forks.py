@@ -3,7 +3,7 @@
 import asyncio
 import platform
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from blazar.adapters.net.capabilities import HttpArchitectureSource, HttpCapabilityRegistry
@@ -52,6 +52,11 @@ def registry_of(live: LiveConfig, data: Path) -> HttpCapabilityRegistry:
 def fork_days(live: LiveConfig) -> int:
     """`fork_retire_days` as it is now."""
     return live.config.fork_retire_days
+
+
+def engines_named(live: LiveConfig) -> Collection[str]:
+    """Builds that overrides insist on, as they are now."""
+    return live.config.engines_named
 
 
 def live_fork_rows(

@@ -4,6 +4,7 @@ Every part is imported and opened when a verb first needs it, and closed at the 
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -188,8 +189,7 @@ class LocalModels(Models):
             "quantization": shown.model.quant,
             "format": format_of(shown.model),
             "size": shown.model.size,
-            "context_length": shown.model.ctx_train,
-            "embedding_length": shown.model.embedding_length,
+            **_text_sizes(shown.model),
             "capabilities": _able(self._local, shown),
             "chat_template": shown.model.template,
             "hardlinked": shown.model.owned,
@@ -198,7 +198,15 @@ class LocalModels(Models):
         }
         if shown.model.components:
             facts["components"] = dict(shown.model.components)
+        if beside := self.projector(shown.model):
+            facts["projector"] = beside
         return {**facts, "metadata": shown.metadata} if verbose else facts
+
+    def projector(self, model: "Model") -> str:
+        # What cannot be used is the load's to complain about: the model serves text without it.
+        with suppress(BlazarError):
+            return self._local.weights.projector_file(model.files)
+        return ""
 
     def remove(self, name: str) -> str:
         import asyncio
@@ -368,6 +376,13 @@ class FileSettings(Settings):
         from blazar.adapters.files.configfile import replace_config
 
         return replace_config(self._folders.config_file, before, after)
+
+
+def _text_sizes(model: "Model") -> dict[str, int]:
+    """A model that draws has neither a window nor embeddings."""
+    if model.weights == "diffusion":
+        return {}
+    return {"context_length": model.ctx_train, "embedding_length": model.embedding_length}
 
 
 def _able(local: Local, shown: "Shown") -> list[str]:

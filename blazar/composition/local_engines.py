@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from blazar.application.engines.install_release import Installed
     from blazar.application.engines.install_release import Told as Fetched
     from blazar.application.engines.removal import Unused
+    from blazar.application.engines.remove_engine import Removed
     from blazar.application.engines.update_engine import Update
     from blazar.application.engines.use_engine import UseEngine
     from blazar.application.ports.upstream import Upstream
@@ -34,6 +35,7 @@ class LocalEngines(Engines):
 
     def __init__(self, local: "Local") -> None:
         self._local = local
+        self.single = ""
         self.trouble = ""
 
     @property
@@ -79,7 +81,20 @@ class LocalEngines(Engines):
         from blazar.application.engines.list_engines import ListEngines
 
         self.trouble = str(self.enrol(prune=False) or "")
-        return ListEngines(self._local.engine_rows)()
+        rows = ListEngines(self._local.engine_rows)()
+        self.single = self._single(rows)
+        return rows
+
+    def _single(self, rows: "Sequence[Engine]") -> str:
+        """The build that serves everything, in manual mode."""
+        from blazar.domain.routing import MANUAL, active_engine
+
+        try:
+            manual = self._local.settings().loaded.config.engine_routing.mode == MANUAL
+        except BadConfig:
+            manual = False  # as `_extra`
+        chosen = active_engine(rows) if manual else None
+        return "" if chosen is None else chosen.tag
 
     @property
     def installer(self) -> "InstallEngine":
@@ -122,11 +137,11 @@ class LocalEngines(Engines):
 
         return tag_in(name)
 
-    def gate(self, *, wanted: bool) -> "GateRegression":
+    def gate(self, *, wanted: bool, say: Callable[[str], None] = lambda _: None) -> "GateRegression":
         """Holds a newer build against the active one; `wanted` is False with --no-gate."""
         from blazar.composition.making import gate
 
-        return gate(self._local, self._extra, self._serving, wanted=wanted)
+        return gate(self._local, self._extra, self._serving, wanted=wanted, say=say)
 
     def _serving(self) -> Sequence[str]:
         """Models that a daemon has loaded, whatever build they run on."""
@@ -147,10 +162,10 @@ class LocalEngines(Engines):
         from blazar.application.engines.update_engine import UpdateEngine
         from blazar.composition.releasing import release_installer
 
-        judge = self.gate(wanted=gate)
+        judge = self.gate(wanted=gate, say=say)
         install, close = release_installer(self._local, self.installer)
         try:
-            return UpdateEngine(install, self._use, judge, say)(kind, told)
+            return UpdateEngine(install, self._use, judge)(kind, told)
         finally:
             close()
 
@@ -164,11 +179,11 @@ class LocalEngines(Engines):
         from blazar.application.engines.prune_engines import PruneEngines
 
         try:
-            keep = self._local.settings().loaded.config.keep_tags
+            config = self._local.settings().loaded.config
         except BadConfig:
             return Pruning()  # how many are to stay is not known: none goes
-        prune = PruneEngines(self._local.engine_rows, self.builds, self.unused, keep)
-        return Pruning(*prune(fresh.kind, fresh.tag), keep)
+        prune = PruneEngines(self._local.engine_rows, self.builds, self.unused, config.keep_tags, config.engines_named)
+        return Pruning(*prune(fresh.kind, fresh.tag), config.keep_tags)
 
     def use(self, tag: str) -> "Engine":
         from blazar.application.engines.enrol_engines import LOCAL
@@ -193,10 +208,15 @@ class LocalEngines(Engines):
 
         return LocalLanes(self._local, self)
 
-    def remove(self, tag: str) -> None:
+    def remove(self, tag: str) -> "Removed":
         from blazar.application.engines.remove_engine import RemoveEngine
 
-        RemoveEngine(self._local.engine_rows, self.builds, *self.unused)(tag)
+        try:
+            named = self._local.settings().loaded.config.engines_named
+        except BadConfig:
+            named = {}  # a file that cannot be used names nothing; whoever says so may delete
+        models = self._local.catalog.list_models
+        return RemoveEngine(self._local.engine_rows, self.builds, *self.unused, named, models)(tag)
 
 
 def _door(at: int | str, key: str, model: str) -> "Upstream":

@@ -28,7 +28,12 @@ def builder(local: "Local", install: "InstallEngine") -> BuildEngine:
 
 
 def gate(
-    local: "Local", extra: Mapping[str, str], serving: Callable[[], Sequence[str]], *, wanted: bool = True
+    local: "Local",
+    extra: Mapping[str, str],
+    serving: Callable[[], Sequence[str]],
+    *,
+    wanted: bool = True,
+    say: Callable[[str], None] = lambda _: None,
 ) -> GateRegression:
     """Holds a newer build against the active one. `wanted` is False with --no-gate. Raises `Malformed` for a bad variable."""
     try:
@@ -38,6 +43,5 @@ def gate(
     loss = allowed_loss(local.env.get(GATE, "")) if wanted else None
     bench = EngineBench(SCRUBBED, extra)
     history = SqliteBenchHistory(local.database)
-    return GateRegression(
-        bench, local.catalog, history, SystemCensus(), local.clock, Terms(loss, threads, asked=not wanted), serving
-    )
+    terms = Terms(loss, threads, asked=not wanted)
+    return GateRegression(bench, local.catalog, history, SystemCensus(), local.clock, terms, serving, say)

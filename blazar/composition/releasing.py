@@ -17,7 +17,6 @@ from blazar.application.engines.check_currency import CheckCurrency
 from blazar.application.engines.install_release import InstallRelease
 from blazar.application.engines.pick_release import PickRelease, Sources
 from blazar.domain.kinds import EngineKind
-from blazar.domain.releases import checked_repository
 
 if TYPE_CHECKING:
     from blazar.application.config.model import Config
@@ -32,14 +31,17 @@ Opened = tuple[PickRelease, Callable[[], None]]
 
 
 def sources_of(config: "Config", env: Mapping[str, str]) -> Sources:
-    """What is configured. BLAZAR_REPO is llama.cpp's repository: no other project's files would be found there."""
+    """What is configured. BLAZAR_REPO is llama.cpp's repository: no other project's files would be found there.
+
+    It is judged where llama.cpp is asked for: other kinds have nothing to do with it.
+    """
     named = env.get(REPOSITORY_VARIABLE, "")
-    other = {EngineKind.LLAMACPP: checked_repository(named, REPOSITORY_VARIABLE)} if named else {}
+    other = {EngineKind.LLAMACPP: named} if named else {}
     return Sources(config.update_channel, config.engine_asset, other)
 
 
 def open_pick(config: "Config", env: Mapping[str, str], hardware: "HardwareCensus") -> Opened:
-    """A feed for one errand, and how it is closed. Raises `Malformed` and `RegistryTrouble` for variables that make no sense."""
+    """A feed for one errand, and how it is closed. Raises `RegistryTrouble` for addresses that are none."""
     sources = sources_of(config, env)
     feed = open_feed(env)
     return PickRelease(feed, hardware, platform.system(), platform.machine(), sources), feed.close
@@ -66,4 +68,5 @@ def _forget(path: str) -> None:
 def currency_of(local: "Local") -> CheckCurrency:
     """One look, for a verb."""
     config = local.settings().loaded.config
-    return CheckCurrency(local.engine_rows, partial(open_pick, config, local.env, SystemCensus()), local.clock)
+    opened = partial(open_pick, config, local.env, SystemCensus())
+    return CheckCurrency(local.engine_rows, opened, local.clock, asked=True)

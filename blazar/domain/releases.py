@@ -80,6 +80,14 @@ def checked_repository(text: str, variable: str) -> str:
     return text
 
 
+def checked_sha256(text: str) -> str:
+    """A digest in plain hexadecimal; raises `Malformed` for what no file can have."""
+    digest = text.strip().lower().removeprefix("sha256:")
+    if len(digest) != 64 or set(digest) - set("0123456789abcdef"):
+        raise Malformed(teaching.sha256_malformed(text.strip()), "sha256")
+    return digest
+
+
 def checked_release(tag: str) -> str:
     """A tag as it is asked for at its host; raises `Malformed`."""
     if not _TAG.fullmatch(tag) or ".." in tag:

@@ -176,7 +176,11 @@ def _pinned(subject: Subject, lane: Lane, engines: Sequence[Engine], driven: Col
 def _manual(
     subject: Subject, lane: Lane, single: Engine, engines: Sequence[Engine], driven: Collection[EngineKind]
 ) -> Engine:
-    _gate(subject, lane, single.kind, [engine.tag for engine in engines], teaching.by_manual_mode(single.tag))
+    suited = _builds([kind for kind in lane.kinds if kind in driven], engines, LaneClass.MAINSTREAM)
+    ways = teaching.ways_out_of_manual(suited[0].tag if suited else "")
+    _gate(
+        subject, lane, single.kind, [engine.tag for engine in engines], teaching.by_manual_mode(single.tag), ways=ways
+    )
     if single.kind not in driven:
         raise Unserved(teaching.lane_no_driver(single.kind))
     return _alive(single, subject, engines)
@@ -189,15 +193,18 @@ def _alive(engine: Engine, subject: Subject, engines: Sequence[Engine]) -> Engin
     return engine
 
 
-def _gate(subject: Subject, lane: Lane, kind: EngineKind, tags: Sequence[str], chosen: str) -> None:
-    """Neither a pin nor manual mode makes an engine able to serve what it cannot; `chosen` says who asked for it."""
+def _gate(subject: Subject, lane: Lane, kind: EngineKind, tags: Sequence[str], chosen: str, *, ways: str = "") -> None:
+    """Neither a pin nor manual mode makes an engine able to serve what it cannot; `chosen` says who asked for it.
+
+    `ways` are others than a pin out of it.
+    """
     if kind in lane.kinds:
         return
     if subject.weights is Weights.DIFFUSION:
-        raise Unserved(teaching.diffusion_elsewhere(chosen, kind, tags))
+        raise Unserved(teaching.diffusion_elsewhere(chosen, kind, tags) + ways)
     if kind is EngineKind.SDCPP:
-        raise Unserved(teaching.text_on_diffusion(chosen, subject.weights, lane.kinds, tags))
-    raise Unserved(teaching.chosen_cannot_serve(chosen, kind, subject.weights, lane.kinds, tags))
+        raise Unserved(teaching.text_on_diffusion(chosen, subject.weights, lane.kinds, tags) + ways)
+    raise Unserved(teaching.chosen_cannot_serve(chosen, kind, subject.weights, lane.kinds, tags) + ways)
 
 
 def architecture_unserved(subject: Subject, engines: Sequence[Engine]) -> ArchitectureUnserved:
@@ -294,6 +301,12 @@ def _build_reason(engine: Engine, subject: Subject, single: Engine | None, chose
         return teaching.lane_not_preferred(
             engine.tag, chosen.tag, teaching.lane_for_architecture(subject.arch, chosen.tag)
         )
+    if (
+        chosen is not None
+        and engine.provenance is Provenance.EMBEDDED
+        and RANK[chosen.provenance] < RANK[engine.provenance]
+    ):
+        return teaching.lane_stand_in(engine.tag)  # `engine use` refuses it beside a build of better rank
     # Where nothing serves, a mainstream build that nothing keeps from it would have been taken.
     return teaching.lane_not_active(engine.tag, chosen.tag if chosen is not None else "")
 

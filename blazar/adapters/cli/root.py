@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from blazar.application.engines.install_lane import Offers, Wish
     from blazar.application.engines.install_release import Installed
     from blazar.application.engines.install_release import Told as Fetched
+    from blazar.application.engines.remove_engine import Removed
     from blazar.application.engines.update_engine import Update
     from blazar.application.engines.update_venv import VenvUpdate
     from blazar.application.ports.processes import Processes
@@ -51,6 +52,10 @@ class Models(Protocol):
         """What is known about it, ready for JSON."""
         ...
 
+    def projector(self, model: "Model") -> str:
+        """The encoder for pictures that goes with its files, "" where there is none."""
+        ...
+
     def remove(self, name: str) -> str:
         """The name of the row that went."""
         ...
@@ -71,6 +76,8 @@ class Pruning(NamedTuple):
 class Engines(Protocol):
     """The builds of this data folder."""
 
+    single: str
+    """The build that serves everything, as of the last listing; empty but in manual mode."""
     trouble: str
     """Why the last listing lacks the engine that BLAZAR_ENGINE_PATH names; empty where it does not."""
 
@@ -120,7 +127,7 @@ class Engines(Protocol):
         """Hold it as it is, or let go."""
         ...
 
-    def remove(self, tag: str) -> None:
+    def remove(self, tag: str) -> "Removed":
         """Row and folder."""
         ...
 

@@ -22,7 +22,10 @@ from blazar.domain import teaching
 from blazar.domain.archive_names import folded
 from blazar.domain.errors import Conflict, Malformed, NotFound, StoreTrouble
 from blazar.domain.records import Engine
+from blazar.domain.releases import checked_sha256
 
+_SERVERS = {"llama-server": "llamacpp", "sd-server": "sdcpp", "mistralrs": "mistralrs"}
+"""Programs that archives hold, with the kind that each is: an archive of another kind is told by its program."""
 _STAGING, _ASIDE = ".staging-", ".aside-"
 _LEFTOVER = re.compile(r"\.(staging|aside)-(\d+)-(.+)")
 MANY = 1000
@@ -208,8 +211,9 @@ def _taken_apart(archive: str, sha256: str, folder: Path) -> Path:
 
 def _verify(file: BufferedReader, archive: str, expected: str) -> None:
     """Compare with the promised digest; the file stays open, so what was checked is what is unpacked."""
+    promised = checked_sha256(expected)
     actual = hashlib.file_digest(file, "sha256").hexdigest()
-    if actual != expected.strip().lower().removeprefix("sha256:"):
+    if actual != promised:
         raise Malformed(teaching.sha256_differs(archive, expected, actual), "sha256")
     file.seek(0)
 
@@ -235,6 +239,9 @@ def _server_in(top: Path, server: str) -> Path:
     names = (server, server + ".exe")
     found = [path for name in names for path in top.rglob(name) if path.is_file() and not path.is_symlink()]
     if not found:
+        for other, kind in _SERVERS.items():
+            if any(path.is_file() for name in (other, other + ".exe") for path in top.rglob(name)):
+                raise BadArchive(teaching.archive_of_kind(server, other, kind))
         raise BadArchive(teaching.archive_without_server(server))
     depth = min(len(path.parts) for path in found)
     nearest = sorted(str(path.relative_to(top)) for path in found if len(path.parts) == depth)

@@ -15,6 +15,7 @@ from blazar.application.ports.disk import DiskSpace
 from blazar.application.ports.toolchain import BuildFailed, Work, Workshop
 from blazar.domain import teaching
 from blazar.domain.errors import Conflict, Malformed, NotFound
+from blazar.domain.releases import checked_sha256
 
 _flock: Callable[[int, int], object] | None
 try:
@@ -60,7 +61,7 @@ class DiskWorkshop(Workshop):
         """The sources of this archive; what was unpacked of it before is used again, and compiled no second time."""
         if not sha256:
             raise Malformed(teaching.sha256_needed(source), "sha256")
-        wanted, mark = sha256.strip().lower().removeprefix("sha256:"), place / _MARK
+        wanted, mark = checked_sha256(sha256), place / _MARK
         kept = place / "source"
         try:
             with path.open("rb") as file:

@@ -91,9 +91,10 @@ def facts_of_set(main: Looked, parts: Parts) -> FileFacts:
     drawing = main.drawing or _trusted(main, roles)
     if drawing is None:
         raise Malformed(teaching.parts_of_no_set(main.path), "path")
+    # First: a part that was named and is not there is what is wrong, whatever else lacks.
+    looked = [(role, _look_at_part(role, path)) for role, path in sorted(parts, key=lambda part: ROLES.index(part[0]))]
     if lacking := drawing.missing(roles):
         raise Malformed(teaching.parts_missing(main.path, drawing.family.name, lacking), "with")
-    looked = [(role, _look_at_part(role, path)) for role, path in sorted(parts, key=lambda part: ROLES.index(part[0]))]
     everything = [(drawing.role, main), *looked]
     digest = sha256(b"blazar set fingerprint 1\n")
     for role, one in everything:

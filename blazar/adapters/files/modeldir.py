@@ -19,6 +19,7 @@ from blazar.adapters.files.gguf_shape import (
     shape_of_sources,
 )
 from blazar.adapters.files.inspection import inspect, metadata_of, shape_of
+from blazar.adapters.files.shards import models_in
 from blazar.application.ports.weights import FileFacts, Source, WeightFiles
 from blazar.domain import teaching
 from blazar.domain.errors import BadModelFile, BadShape, BlazarError, Conflict, NotFound, StoreTrouble
@@ -225,12 +226,17 @@ def _same_bytes(file: str, other: str) -> bool:
 def _belonging(folder: Path, found: Sequence[str], model: str, shape: "ModelShape") -> "tuple[str, Projector] | None":
     """The encoder of this model among those of its folder: the widths must agree, and the names where the file tells no width.
 
+    Beside several models one that is named for nobody may be anyone's: its width has to be told. One that is named for another of
+    them is that one's.
+
     Raises why the first could not be read where none of the others belongs.
     """
     from blazar.domain.fit.preview import belongs
 
+    models = models_in(one.name for one in folder.iterdir())
     # Named for it, named for nobody, named for another.
     alike = {name: same_model(name, model) for name in found}
+    found = [name for name in found if alike[name] is not False or not any(same_model(name, one) for one in models)]
     unusable: BlazarError | None = None
     for name in sorted(found, key=lambda name: (_ORDER[alike[name]], projector_rank(name)))[:MOST_PROJECTORS]:
         try:
@@ -238,7 +244,9 @@ def _belonging(folder: Path, found: Sequence[str], model: str, shape: "ModelShap
         except (BadModelFile, BadShape, NotFound) as why:
             unusable = unusable or why
             continue
-        if belongs(projector, shape) and (projector.widths or alike[name] is not False):
+        named = alike[name] or (alike[name] is None and len(models) == 1)
+        compared = projector.widths and (shape.embedding or len(models) == 1)
+        if belongs(projector, shape) and (named or compared):
             return str(folder / name), projector
     if unusable is not None:
         raise unusable

@@ -3,6 +3,7 @@
 Decides which files an import takes along; what kind of weights they are is `domain.weight_kinds`'s. Reads no tensor.
 """
 
+import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
@@ -35,6 +36,10 @@ _TOKENIZER = "tokenizer_config.json"
 _TEMPLATE = "chat_template.jinja"
 LONGEST_TEMPLATE = 1 << 20
 
+MOST_BESIDE = 256
+"""Files taken along with a model: the largest published folders have about fifty, a folder of training data has thousands."""
+LARGEST_BESIDE = 64 << 20
+"""Bytes of each: the largest tokenizers have 35 million."""
 _BESIDE = (".json", ".jinja", ".model", ".txt", ".tiktoken")
 _VERSIONED = re.compile(r"tokenizer\.model\.v\d{1,3}")
 _CODE = ".py"
@@ -108,6 +113,8 @@ def metadata_of_folder(folder: Path, first: str) -> dict[str, Any]:
 def configuration(folder: Path) -> dict[str, Any]:
     """The config.json, with what ModelOpt keeps in a file of its own. Raises `BadWeights` where it names no architecture."""
     path = str(folder / CONFIG)
+    if not _stays(folder, CONFIG):
+        raise BadWeights(path, teaching.companion_elsewhere())
     config = read_object(path)
     if not arch_of(config):
         raise BadWeights(path, "it names no architecture (model_type)")
@@ -178,7 +185,30 @@ def _beside(folder: Path, config: Mapping[str, Any]) -> list[str]:
             found.append(name)
         elif _MODULE.fullmatch(name) and one.is_dir():
             found += [f"{name}/{inner.name}" for inner in one.iterdir() if _is_module_file(inner)]
+    _check_beside(folder, found)
     return sorted(found)
+
+
+def _check_beside(folder: Path, names: Sequence[str]) -> None:
+    """Raises `BadWeights` for what would be shown or handed to an engine and is not of the model's making, and for folders of data."""
+    if len(names) > MOST_BESIDE:
+        raise BadWeights(str(folder), teaching.companions_many(MOST_BESIDE))
+    for name in names:
+        path = folder / name
+        if not _stays(folder, name):
+            raise BadWeights(str(path), teaching.companion_elsewhere())
+        if not name.endswith(SUFFIX) and path.stat().st_size > LARGEST_BESIDE:
+            raise BadWeights(str(path), teaching.companion_large(LARGEST_BESIDE))
+
+
+def _stays(folder: Path, name: str) -> bool:
+    """Whether a name leads to a file of the folder itself, or of a hub's cache, which links its snapshots' names to `blobs`.
+
+    Folders come from strangers: a link in one may name a key of this machine's, that `show` would print.
+    """
+    real = Path(os.path.realpath(folder / name))
+    cached = real.parent.name == "blobs" and (real.parent.parent / "snapshots").is_dir()
+    return cached or real.is_relative_to(os.path.realpath(folder))
 
 
 def _is_module_file(path: Path) -> bool:
@@ -187,13 +217,15 @@ def _is_module_file(path: Path) -> bool:
 
 def template_in(folder: Path) -> str:
     """The chat template: a file of its own wins over the tokenizer's, as in transformers; "" where there is none."""
-    if (folder / _TEMPLATE).is_file():
+    if (folder / _TEMPLATE).is_file() and _stays(folder, _TEMPLATE):
         try:
             with (folder / _TEMPLATE).open(encoding="utf-8", errors="replace") as file:
                 return file.read(LONGEST_TEMPLATE)
         except OSError:
             return ""
     for name in (_TOKENIZER, "chat_template.json"):
+        if not _stays(folder, name):
+            continue
         text = read_object_if_there(str(folder / name)).get("chat_template")
         if isinstance(text, list):  # several by name, of which `default` is used
             text = next(

@@ -18,7 +18,7 @@ from blazar.adapters.net.web import READ_SECS, Web
 from blazar.application.ports.disk import DiskSpace
 from blazar.application.ports.downloads import Downloads, Told, Wanted
 from blazar.domain import teaching
-from blazar.domain.errors import BlazarError, Busy, RegistryTrouble, StoreTrouble
+from blazar.domain.errors import BlazarError, Busy, NotFound, RegistryTrouble, StoreTrouble
 
 PARALLEL_FROM = 32 << 20
 """Bytes from which a file is worth more than one connection (setup document)."""
@@ -48,6 +48,8 @@ class _FileHost(Web):
     def _judge(self, answer: httpx.Response, what: str) -> None:
         if answer.status_code == 416:
             raise _Unsatisfiable(teaching.remote_said(self.host, 416))
+        if answer.status_code in (404, 410):
+            raise NotFound(teaching.download_gone(what, self.host))
         super()._judge(answer, what)
 
 

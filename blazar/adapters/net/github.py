@@ -38,6 +38,9 @@ class _Api(Web):
             raise _limited(self.host, answer.headers)
         super()._judge(answer, what)
 
+    def _offline(self, why: str) -> str:
+        return teaching.release_feed_offline(self.host, why, BASE_VARIABLE)
+
 
 class GithubReleases(ReleaseFeed):
     """`base` serves the API and, under `/OWNER/NAME/releases/download/TAG/NAME`, files; unset, each has a host of its own.
@@ -57,7 +60,10 @@ class GithubReleases(ReleaseFeed):
         return tuple(self._release(row, repository) for row in rows if _usable(row))
 
     def stable(self, repository: str) -> Release:
-        return self._one(f"/repos/{repository}/releases/latest", repository, f"a stable release of {repository}")
+        try:
+            return self._one(f"/repos/{repository}/releases/latest", repository, repository)
+        except NotFound:
+            raise NotFound(teaching.no_stable_release(repository)) from None
 
     def tagged(self, repository: str, tag: str) -> Release:
         path = f"/repos/{repository}/releases/tags/{quote(tag, safe='')}"

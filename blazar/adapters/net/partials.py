@@ -6,6 +6,7 @@ The note is written after the bytes that it speaks of have reached the disk, so 
 import hashlib
 import json
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -26,6 +27,8 @@ except ImportError:  # Windows: there, a file that is open cannot be replaced by
 PART, NOTE = ".part", ".part.json"
 SAVE_EVERY = 16 << 20
 """Bytes between two notes: what a crash may cost, for a sync that takes a moment."""
+SAVE_SECS = 1.0
+"""And seconds: on a slow line those bytes are minutes, and a signal that ends the process asks nobody."""
 _BLOCK = 1 << 20
 
 
@@ -45,7 +48,7 @@ class Span:
 class Partial:
     """Open while it is worked on, and locked: a second process is refused, and no cleaner takes it away."""
 
-    def __init__(self, path: Path, name: str) -> None:
+    def __init__(self, path: Path, name: str, now: Callable[[], float] = time.monotonic) -> None:
         self._path = path
         self._part, self._note = path.with_name(path.name + PART), path.with_name(path.name + NOTE)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -56,6 +59,7 @@ class Partial:
             undo.pop_all()
         self._lock = Lock()
         self._unsaved = 0
+        self._now, self._saved_at = now, now()
         self.size, self.etag, self.spans = 0, "", list[Span]()
 
     def resume(self, size: int, identity: str) -> bool:
@@ -87,7 +91,7 @@ class Partial:
             view = view[done:]
         with self._lock:
             self._unsaved += len(data)
-            if self._unsaved >= SAVE_EVERY:
+            if self._unsaved >= SAVE_EVERY or self._now() - self._saved_at >= SAVE_SECS:
                 self._save(identity)
 
     @property
@@ -103,7 +107,7 @@ class Partial:
     def _save(self, identity: str) -> None:
         spans = [[span.start, span.end, span.at] for span in self.spans]  # before the sync: what is said must be there
         os.fsync(self._file)
-        self._unsaved = 0
+        self._unsaved, self._saved_at = 0, self._now()
         fresh = self._note.with_name(self._note.name + ".new")
         told = {"identity": identity, "size": self.size, "etag": self.etag, "spans": spans}
         fresh.write_text(json.dumps(told))

@@ -56,7 +56,7 @@ class Web:
         try:
             self._client = httpx.Client(timeout=timeout, headers=headers, follow_redirects=False)
         except (ImportError, ValueError) as odd:  # a proxy of the environment that cannot be used
-            raise RegistryTrouble(teaching.remote_offline(self.host, str(odd))) from odd
+            raise RegistryTrouble(self._offline(str(odd))) from odd
 
     def close(self) -> None:
         self._cutoff.close()
@@ -179,7 +179,11 @@ class Web:
                 return RegistryTrouble(teaching.remote_slow(self.host, self._read_secs))
             case httpx.RemoteProtocolError() | httpx.DecodingError():
                 return self.garbled("it is no proper HTTP")
-        return RegistryTrouble(teaching.remote_offline(self.host, str(failed) or type(failed).__name__))
+        return RegistryTrouble(self._offline(str(failed) or type(failed).__name__))
+
+    def _offline(self, why: str) -> str:
+        """What is said where there is no connection; registries that have another way say which."""
+        return teaching.remote_offline(self.host, why)
 
 
 def checked_base(variable: str, value: str) -> str:

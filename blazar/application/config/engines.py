@@ -22,7 +22,7 @@ class EngineKeys(Keys):
     engine_check_secs: Whole = 86400
     """Seconds between two looks for newer builds; nothing is installed by them. 0: never."""
     keep_tags: Positive = 2
-    """Builds of a kind that stay after an install, the newest ones, beside the active and local ones; voices alike."""
+    """Newest builds of a kind that stay after an install, the active one among them; from 2 on also the one to roll back to. Voices alike."""
     fork_retire_days: Whole = 7
     """Days after which a curated fork build is deleted when the official one can do all that it could. 0: never."""
     # More connections than this are taken for an attack by some hosts.

@@ -100,6 +100,15 @@ class Config(Root):
         """Models to load when the daemon starts, each once."""
         return tuple(dict.fromkeys((*self.preload, *(self.models_autoload or ()))))
 
+    @property
+    def engines_named(self) -> dict[str, list[str]]:
+        """What overrides name as their engine, builds and kinds alike, and for which models."""
+        found: dict[str, list[str]] = {}
+        for model, override in self.model_overrides.items():
+            if override.engine:
+                found.setdefault(override.engine, []).append(model)
+        return found
+
     def settings_for(self, model: str) -> dict[str, Any]:
         """What holds for `model` (a row's name): every key but the daemon's own, and the override-only ones by their names.
 

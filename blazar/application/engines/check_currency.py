@@ -15,12 +15,13 @@ from blazar.domain.releases import REPOSITORIES, STABLE, is_newer
 
 FROM_RELEASES = frozenset({Provenance.ARCHIVE, Provenance.BUILT})
 """What upstream's releases have news about: the user's own binary, a wheel, a fork come from elsewhere."""
+_ADDRESS = ("https://", "http://")
 
 
 class Currency(NamedTuple):
     """What is known about one kind. `stable` is upstream's stamp of the active build, `trouble` why nothing is known.
 
-    `back`: the channel has an older build than the active one, as the stable one may.
+    `back`: the channel has an older build than the active one, as the stable one may. `same`: what it has is the active one's very file.
     """
 
     kind: EngineKind
@@ -28,26 +29,34 @@ class Currency(NamedTuple):
     newest: str = ""
     available: bool = False
     back: bool = False
+    same: bool = False
+    pinned: bool = False
     stable: str = ""
     newest_stable: str = ""
     trouble: str = ""
     checked_at: float = 0.0
 
 
-def compare(active: Engine, target: Target, channel: str, stable: Target | None) -> Currency:
-    """The active build against what its channel means now, and whether it is the one that upstream's stable release stamps."""
+def compare(active: Engine, target: Target, channel: str, stable: Target | None, digest: str = "") -> Currency:
+    """The active build against what its channel means now, and whether it is the one that upstream's stable release stamps.
+
+    By content first, as an update does (case H11): `digest` is that of the file that it would take.
+    """
     release = active.release or active.tag
     newest = target.release.tag
     newer = is_newer(newest, release)
     back = channel == STABLE and release != newest and not newer
     stamp = stable.stable or stable.release.tag if stable is not None and stable.release.tag == release else ""
+    same = bool(digest) and digest == active.digest and newest != release
     stamp = stamp or (target.stable if newest == release else "")
     return Currency(
         active.kind,
         active.tag,
         newest,
-        available=release != newest and (newer or back),
-        back=back,
+        available=release != newest and (newer or back) and not same,
+        back=back and not same,
+        same=same,
+        pinned=active.pinned,
         stable="" if stamp == release else stamp,
         newest_stable=target.stable,
     )
@@ -55,11 +64,16 @@ def compare(active: Engine, target: Target, channel: str, stable: Target | None)
 
 @dataclass(slots=True)
 class CheckCurrency:
-    """Remembers the last look in `last`, by kind. `open_pick` opens the feed for one look, and closes it with the second function."""
+    """Remembers the last look in `last`, by kind. `open_pick` opens the feed for one look, and closes it with the second function.
+
+    `asked`: a person wants to know. Otherwise only builds that were downloaded from a feed are asked about: who brought a file,
+    or built one here, let nobody be contacted.
+    """
 
     engines: EngineCatalog
     open_pick: Callable[[], tuple[PickRelease, Callable[[], None]]]
     clock: Clock
+    asked: bool = False
     last: tuple[Currency, ...] = field(default=())
 
     def __call__(self) -> tuple[Currency, ...]:
@@ -70,7 +84,7 @@ class CheckCurrency:
 
     def _look(self) -> Iterator[Currency]:
         rows = [row for row in self.engines.list_engines() if row.active and row.kind in REPOSITORIES]
-        rows = [row for row in rows if row.provenance in FROM_RELEASES]
+        rows = [row for row in rows if row.provenance in FROM_RELEASES and (self.asked or _is_downloaded(row))]
         if not rows:
             return
         now = self.clock.wall()
@@ -90,9 +104,21 @@ class CheckCurrency:
             target = pick.target(row.kind)
             # Only llama.cpp stamps builds; elsewhere a release that is no prerelease is stable by itself.
             stable = pick.stable_of(row.kind) if row.kind is EngineKind.LLAMACPP else None
-            return compare(row, target, pick.sources.channel, stable)
+            return compare(row, target, pick.sources.channel, stable, _file_of(row.kind, target, pick))
         except BlazarError as trouble:
             return Currency(row.kind, row.tag, trouble=str(trouble))
+
+
+def _file_of(kind: EngineKind, target: Target, pick: PickRelease) -> str:
+    """The digest of what an update would take; "" where the release has nothing for this machine, which the update says."""
+    try:
+        return pick.choose(kind, target).choice.asset.sha256
+    except BlazarError:
+        return ""
+
+
+def _is_downloaded(row: Engine) -> bool:
+    return row.provenance is Provenance.ARCHIVE and row.source.startswith(_ADDRESS)
 
 
 def said_of(row: Currency) -> str:
@@ -100,6 +126,10 @@ def said_of(row: Currency) -> str:
     kind, active = row.kind.value, teaching.stable_named(row.active, row.stable) if row.stable else row.active
     if row.trouble:
         return teaching.currency_failed(kind, row.trouble)
+    if row.available and row.pinned:
+        return teaching.engine_pinned_away(kind, row.newest, active, row.active)
+    if row.same:
+        return teaching.engine_same_file(kind, row.newest, active)
     if row.back:
         return teaching.engine_channel_behind(kind, row.newest, active)
     return (

@@ -39,7 +39,10 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class GateRegression:
-    """`serving` names models that a daemon has loaded: they share the machine, and what is measured says so."""
+    """`serving` names models that a daemon has loaded: they share the machine, and what is measured says so.
+
+    `say` gets what a person who waits should know, once it is sure that something is measured.
+    """
 
     bench: DecodeBench
     models: ModelCatalog
@@ -48,6 +51,7 @@ class GateRegression:
     clock: Clock
     terms: Terms
     serving: Callable[[], Sequence[str]] = tuple
+    say: Callable[[str], None] = lambda _: None
 
     def __call__(self, new: Engine, old: Engine) -> GateVerdict:
         """Whether `new` may take over from `old`. Neither row is changed; raises nothing of its own."""
@@ -58,6 +62,7 @@ class GateRegression:
         model = telling_model(self.models.list_models())
         if model is None:
             return GateVerdict(True, teaching.gate_without_model())
+        self.say(teaching.engine_comparing(new.tag, old.tag))
         both = self.bench.has_tool(new) and self.bench.has_tool(old)
         run = Run(Way.TOOL if both else Way.SERVER, model.files[0], PILOT_TOKENS, SAMPLES, self._threads(), PILOT_SECS)
         try:

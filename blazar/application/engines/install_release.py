@@ -13,7 +13,7 @@ from blazar.domain import teaching
 from blazar.domain.errors import Malformed, StoreTrouble
 from blazar.domain.kinds import EngineKind
 from blazar.domain.records import Engine
-from blazar.domain.releases import Asset
+from blazar.domain.releases import Asset, checked_sha256
 
 UNPACKED = 4
 """Times the bytes of an archive that an install takes: builds of llama.cpp and sd-server are 2.6 times as large as theirs, which
@@ -88,9 +88,6 @@ class InstallRelease:
 
 def _verified(asset: Asset, sha256: str | None) -> Asset:
     """With the digest that it must have: the feed's, or the user's, who may have it from elsewhere and is believed."""
-    digest = (sha256 or asset.sha256).strip().lower().removeprefix("sha256:")
-    if not digest:
+    if not (told := (sha256 or asset.sha256).strip()):
         raise Malformed(teaching.asset_without_digest(asset.name), "sha256")
-    if len(digest) != 64 or set(digest) - set("0123456789abcdef"):
-        raise Malformed(teaching.sha256_malformed(digest), "sha256")
-    return asset._replace(sha256=digest)
+    return asset._replace(sha256=checked_sha256(told))

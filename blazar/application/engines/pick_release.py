@@ -10,7 +10,18 @@ from blazar.domain import teaching
 from blazar.domain.assets import AUTO, Choice, choose, host_of
 from blazar.domain.errors import NotFound, Unserved
 from blazar.domain.kinds import EngineKind
-from blazar.domain.releases import LATEST, REPOSITORIES, STABLE, Release, build_tag, newest, stable_names
+from blazar.domain.releases import (
+    LATEST,
+    REPOSITORIES,
+    STABLE,
+    Release,
+    build_tag,
+    checked_repository,
+    newest,
+    stable_names,
+)
+
+REPOSITORY_VARIABLE = "BLAZAR_REPO"
 
 
 class Sources(NamedTuple):
@@ -58,7 +69,10 @@ class PickRelease:
 
     def __call__(self, kind: EngineKind, tag: str | None = None, asset: str | None = None) -> Picked:
         """The release of that tag, else what the channel means; raises `NotFound`, `Unserved` and what the feed raises."""
-        target = self.named(kind, tag) if tag else self.target(kind)
+        return self.choose(kind, self.named(kind, tag) if tag else self.target(kind), asset)
+
+    def choose(self, kind: EngineKind, target: Target, asset: str | None = None) -> Picked:
+        """The file of it for this machine; raises `Unserved` where there is none."""
         host = host_of(self.hardware.read(), self.system, self.processor)
         wanted = asset or self.sources.asset
         choice = choose(kind, target.release.tag, target.release.assets, host, wanted)
@@ -102,7 +116,7 @@ class PickRelease:
             return None
 
     def repository(self, kind: EngineKind) -> str:
-        """Raises `Unserved` for kinds that are no archives."""
+        """Raises `Unserved` for kinds that are no archives, `Malformed` for a configured one that is none."""
         if kind not in REPOSITORIES:
             raise Unserved(teaching.no_release_kind(kind))
-        return self.sources.repositories.get(kind, REPOSITORIES[kind])
+        return checked_repository(self.sources.repositories.get(kind, REPOSITORIES[kind]), REPOSITORY_VARIABLE)

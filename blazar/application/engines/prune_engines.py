@@ -1,11 +1,13 @@
 """After an install: keep the newest builds of a kind, delete the others outright (`keep_tags`)."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from blazar.application.engines.removal import Unused, remove_engine_row_and_tree
 from blazar.application.engines.remove_engine import STAYS
+from blazar.application.engines.rollback_engine import served_before
+from blazar.application.engines.use_engine import outranking
 from blazar.application.ports.engines import EngineBuilds, EngineCatalog
 from blazar.domain.errors import Refusal
 from blazar.domain.kinds import EngineKind, Provenance
@@ -22,18 +24,22 @@ class Pruned(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PruneEngines:
-    """The active build, pinned ones and those that are not ours stay on top of the newest."""
+    """The active build, the one before it, pinned ones and those that are not ours stay on top of the newest.
+
+    `named` are builds that models insist on (`model_overrides.*.engine`): those stay, too.
+    """
 
     engines: EngineCatalog
     builds: EngineBuilds
     unused: Unused
     keep: int
+    named: Collection[str] = ()
 
     def __call__(self, kind: EngineKind, fresh: str = "") -> Pruned:
         """`fresh`: what was just installed stays, too. Never raises for a build that cannot go now: the next install takes it."""
         removed, kept = [], []
         for tag in superfluous(self.engines.list_engines(), kind, self.keep):
-            if tag == fresh:
+            if tag == fresh or tag in self.named:
                 continue
             try:
                 remove_engine_row_and_tree(self.engines, self.builds, self.unused, tag)
@@ -46,11 +52,19 @@ class PruneEngines:
 def superfluous(rows: Iterable[Engine], kind: EngineKind, keep: int) -> list[str]:
     """Tags beyond the `keep` newest of each lane of the kind, but for those that are protected; the oldest first."""
     lanes: dict[str, list[Engine]] = {}
+    rows = list(rows)
     for row in rows:
         if row.kind is kind and row.provenance not in STAYS:
             lanes.setdefault(_lane(row), []).append(row)
     beyond = [row for lane in lanes.values() for row in sorted(lane, key=_age, reverse=True)[keep:]]
-    return [row.tag for row in sorted(beyond, key=_age) if not row.active and not row.pinned]
+    anchor = _anchor(rows, kind) if keep > 1 else None
+    return [row.tag for row in sorted(beyond, key=_age) if not row.active and not row.pinned and row is not anchor]
+
+
+def _anchor(rows: list[Engine], kind: EngineKind) -> Engine | None:
+    """What `engine rollback` goes back to: newer builds that nobody chose must not push it out."""
+    mine = [row for row in rows if row.kind is kind]
+    return served_before([row for row in mine if not row.active and not outranking(row, mine)])
 
 
 def _lane(row: Engine) -> str:

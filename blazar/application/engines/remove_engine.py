@@ -1,7 +1,8 @@
 """Delete one engine build because somebody says so."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from blazar.application.engines.removal import InUse, Unused, remove_engine_row_and_tree
 from blazar.application.ports.children import Children
@@ -9,7 +10,8 @@ from blazar.application.ports.engines import EngineBuilds, EngineCatalog
 from blazar.domain import teaching
 from blazar.domain.errors import Conflict, EngineNotFound
 from blazar.domain.kinds import EngineKind, Provenance
-from blazar.domain.records import Engine
+from blazar.domain.records import Engine, Model
+from blazar.domain.routing import route_format
 from blazar.domain.versions import newest_first
 
 # What is not installed by us is not deleted from here; the sentence says how it goes instead.
@@ -19,27 +21,40 @@ STAYS: dict[Provenance, Callable[[], str]] = {
 }
 
 
+class Removed(NamedTuple):
+    """What follows: the build of the kind that is active in its place ("": it was not, or none is left), models that nothing serves now."""
+
+    kind: str = ""
+    now: str = ""
+    unserved: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class RemoveEngine:
-    """Pinned builds too: the pin holds off what nobody asked for."""
+    """Pinned builds too: the pin holds off what nobody asked for. `named` are builds and the models whose overrides insist on them."""
 
     engines: EngineCatalog
     builds: EngineBuilds
     children: Children
     in_use: InUse
+    named: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    models: Callable[[], Sequence[Model]] = tuple
 
-    def __call__(self, tag: str) -> None:
+    def __call__(self, tag: str) -> Removed:
         """Raises `EngineNotFound`, or `Conflict` where it must stay."""
         row = self.engines.find_engine(tag)
         if row is None:
             self._remove_leftover(tag)
-            return
+            return Removed()
         if row.provenance in STAYS:
             raise Conflict(teaching.engine_is_not_removable(row.tag, STAYS[row.provenance]()))
         unused = Unused(self.children, self.in_use)
+        if self.named.get(tag):
+            raise Conflict(teaching.engine_named(tag, self.named[tag]))
         unused(tag)
         self._check_others(row)
         remove_engine_row_and_tree(self.engines, self.builds, unused, tag)
+        return self._after(row)
 
     def _remove_leftover(self, tag: str) -> None:
         """A folder without a row, left by a crash between unpacking and its row."""
@@ -54,3 +69,18 @@ class RemoveEngine:
         others = [other for other in self.engines.list_engines() if other.kind is row.kind and other.tag != row.tag]
         if not others and self.builds.holds(row):
             raise Conflict(teaching.last_engine(row.tag, row.kind))
+
+    def _after(self, gone: Engine) -> Removed:
+        rows = self.engines.list_engines()
+        heir = next((row.tag for row in rows if gone.active and row.active and row.kind is gone.kind), "")
+        kinds = {row.kind for row in rows}
+        if gone.kind in kinds:
+            return Removed(gone.kind, heir)
+        lost = [model.name for model in self.models() if _needs(model, gone.kind, kinds)]
+        return Removed(gone.kind, heir, tuple(sorted(lost)))
+
+
+def _needs(model: Model, gone: EngineKind, left: Collection[EngineKind]) -> bool:
+    """Whether a kind served these weights, and none that is left does."""
+    able = route_format(model.weights).kinds
+    return gone in able and not {*able} & {*left}

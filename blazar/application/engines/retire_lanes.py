@@ -1,5 +1,6 @@
 """Forks whose time is over: stamped when mainstream covers them, deleted after some days of that. Pinned ones and a person's own stay."""
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -22,21 +23,22 @@ class Retired(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RetireLanes:
-    """One look. `days` are `fork_retire_days`: 0 stamps and deletes nothing."""
+    """One look. `days` are `fork_retire_days`: 0 stamps and deletes nothing. What models insist on (`named`) stays as a pinned one does."""
 
     engines: EngineCatalog
     builds: EngineBuilds
     unused: Unused
     clock: Clock
+    named: Callable[[], Collection[str]] = tuple
 
     def __call__(self, days: int) -> Retired:
         """A build that is in use is postponed: the next look takes it."""
         fresh, removed, postponed = [], [], []
-        now = self.clock.wall()
+        now, named = self.clock.wall(), self.named()
         for row in self._stamp(now):
             if row.superseded_at == now:
                 fresh.append(row.tag)
-            if not is_due(row, days, now):
+            if row.tag in named or not is_due(row, days, now):
                 continue
             try:
                 remove_engine_row_and_tree(self.engines, self.builds, self.unused, row.tag)

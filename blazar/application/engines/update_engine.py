@@ -41,12 +41,11 @@ class Update(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UpdateEngine:
-    """`gate` None: nothing is compared. `say` gets what a person who waits should know."""
+    """`gate` None: nothing is compared."""
 
     install: InstallRelease
     use: UseEngine
     gate: Gate | None = None
-    say: Callable[[str], None] = lambda _: None
 
     def __call__(self, kind: EngineKind, told: Told) -> Update:
         """Raises `Conflict` for a pinned build, and what picking, downloading and installing raise; the old one serves on then."""
@@ -80,7 +79,6 @@ class UpdateEngine:
             return Update(Outcome.UPDATED, fresh, None, fresh)
         said = ""
         if self.gate is not None and active.provenance not in NEVER_COMPARED:
-            self.say(teaching.engine_comparing(fresh.tag, active.tag))
             verdict = self.gate(fresh, active)
             said = verdict.sentence
             if not verdict.passed:

@@ -50,5 +50,5 @@ class UpdateVenv:
         rows = self.install.engines.list_engines()
         mine = [row for row in rows if row.kind is kind and row.provenance is Provenance.VENV]
         if not mine:
-            raise NotFound(teaching.no_engine(kind, [row.tag for row in rows]))
+            raise NotFound(teaching.kind_not_installed(kind, [row.tag for row in rows]))
         return next((row for row in mine if row.active), mine[0])

@@ -16,6 +16,8 @@ def update_rows(every: int, last: Sequence[Currency]) -> Iterator[Row]:
     for row in last:
         if row.trouble:
             yield Row(CHECK, WARN, said_of(row), teaching.doctor_update_check_remedy())
+        elif row.available and row.pinned:
+            yield Row(CHECK, OK, said_of(row))  # somebody wants it so
         elif row.available:
             yield Row(CHECK, WARN, said_of(row), teaching.doctor_update_remedy(row.kind.value))
         else:

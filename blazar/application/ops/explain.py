@@ -13,6 +13,7 @@ from blazar.application.supervise.endpoint import endpoint_words
 from blazar.application.supervise.launch_plan import LaunchPlanner
 from blazar.application.supervise.review import plan_once
 from blazar.application.supervise.surroundings import Launch
+from blazar.application.supervise.viewing import window_of
 from blazar.domain import teaching
 from blazar.domain.argv import Decision
 from blazar.domain.argv_diff import difference
@@ -41,12 +42,13 @@ class Explain:
         """`refusal` is the sentence a request would get, None when it would be served. Unknown names raise `ModelNotFound`.
 
         `tenants` are the children that use memory now; the model's own would be gone before its next one starts, and
-        `difference` is what that one would be told otherwise; None where none runs.
+        `running` names that one and `difference` is what it would be told otherwise; None where none runs.
         """
         names = [row.name for row in self.catalog.list_models()]
         row = self.catalog.find_model(resolve(model, names))
         if row is None:
             raise ModelNotFound(model, near(model, names))
+        running = next((one for one in tenants if one.key == row.name and one.pid and one.launch is not None), None)
         found: dict[str, Any] = {
             "asked": model,
             "model": row.name,
@@ -58,8 +60,8 @@ class Explain:
             "fit": self._guard(row),
             "refusal": None,
             "difference": None,
+            "running": _child(running),
         }
-        running = next((one for one in tenants if one.key == row.name and one.pid and one.launch is not None), None)
         try:
             route = self.planner.route(row)
         except Refusal as refusal:
@@ -137,7 +139,7 @@ class Explain:
             "decisions": _decisions(plan.decisions),
             # What a decision says is not said again.
             "notes": [note for note in (*plan.notes, *self._unasked(engine)) if note not in reasons],
-            "ctx": plan.ctx,
+            "ctx": window_of(launch.model, plan) or None,
             "slots": plan.slots,
             "load_cap_secs": launch.load_cap,
             "child_auth": self._auth(launch),
@@ -169,6 +171,11 @@ class Explain:
             "need": guard_bytes(row.size),
             "available": available,
         }
+
+
+def _child(tenant: Tenant | None) -> dict[str, Any] | None:
+    """The one that runs."""
+    return None if tenant is None or tenant.launch is None else {"pid": tenant.pid, "engine": tenant.launch.engine.tag}
 
 
 def _pictures(launch: Launch) -> str | None:

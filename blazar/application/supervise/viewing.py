@@ -8,6 +8,8 @@ from blazar.application.supervise.views import InstanceView
 from blazar.domain import teaching
 from blazar.domain.instance.eviction import Occupant
 from blazar.domain.instance.machine import State
+from blazar.domain.kinds import Weights
+from blazar.domain.records import Model
 
 
 def view_of(instance: Instance) -> InstanceView:
@@ -26,7 +28,7 @@ def view_of(instance: Instance) -> InstanceView:
         provenance=launch.engine.provenance if launch else "",
         pid=child.pid if child else 0,
         port=child.port if child else 0,
-        ctx=plan.ctx if plan else 0,
+        ctx=window_of(instance.model, plan) if plan else 0,
         slots=plan.slots if plan else 0,
         in_flight=line.in_flight,
         waiting=line.waiting,
@@ -43,6 +45,11 @@ def view_of(instance: Instance) -> InstanceView:
         outdated=instance.front.outdated,
         devices=memory.devices,
     )
+
+
+def window_of(model: Model, plan: LaunchPlan) -> int:
+    """Tokens of one request; 0 of a model that draws, whose plan has a window like every other and no use for it."""
+    return 0 if model.weights is Weights.DIFFUSION else plan.ctx
 
 
 def _notes(instance: Instance, plan: LaunchPlan | None) -> tuple[str, ...]:

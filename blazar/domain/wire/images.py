@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from blazar.domain import teaching
 from blazar.domain.errors import EngineSaid, Malformed
+from blazar.domain.wire.pictures import size_of_text
 from blazar.domain.wire.request import ignored, want_text
 
 MOST_PICTURES: Final = 10
@@ -77,6 +78,15 @@ def image_reply(answer: Any, model: str, *, urls: bool, media: str) -> dict[str,
         return None
     pictures = [{"url": f"data:{media};base64,{row['b64_json']}"} for row in rows]
     return {**answer, "data": pictures}
+
+
+def size_warnings(asked: Mapping[str, Any], answer: Any) -> tuple[str, ...]:
+    """That a picture has another size than the one that was asked for: engines round sides up to what a model can draw."""
+    size = asked.get("size")
+    drawn = size_of_text(answer["data"][0]["b64_json"]) if size else None
+    if drawn is None or str(drawn) == size:
+        return ()
+    return (teaching.warn_rewritten("size", teaching.picture_resized(str(size), str(drawn))),)
 
 
 def _is_picture(row: Any) -> bool:

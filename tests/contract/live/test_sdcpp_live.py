@@ -75,6 +75,8 @@ def test_a_prompt_becomes_a_true_picture(daemon: Daemon) -> None:
     assert (width, height, len(rows)) == (64, 64, 64 * (1 + 3 * 64))
     listed = daemon.ask("GET", "/api/ps").json()["models"]
     assert [one["name"].removesuffix(":latest") for one in listed] == ["tiny-sd"]
+    assert listed[0]["context_length"] == 0  # a plan has a window, a picture has none
+    assert "ctx" not in daemon.must("explain", "tiny-sd").split()
 
 
 def test_a_seed_repeats_a_picture_and_none_makes_another(daemon: Daemon) -> None:
@@ -86,6 +88,14 @@ def test_a_seed_repeats_a_picture_and_none_makes_another(daemon: Daemon) -> None
 
     assert picture(seed=7) == picture(seed=7)
     assert len({picture(), picture()}) == 2
+
+
+def test_sides_that_the_model_cannot_draw_are_rounded_up_and_said(daemon: Daemon) -> None:
+    """Nobody has to measure the picture to find out."""
+    answer = draw(daemon, size="63x65")
+    width, height, _ = pixels(base64.b64decode(answer.json()["data"][0]["b64_json"]))
+    assert (width, height) == (64, 72)
+    assert "63x65 became 64x72" in answer.headers["x-blazar-warning"]
 
 
 def test_several_pictures_and_data_urls(daemon: Daemon) -> None:

@@ -44,6 +44,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "download_speed_limit_mb": ("composition/releasing.py",),
     # Also: which words a model's engine will not take, as far as `config validate` can tell.
     "engine": (
+        "application/config/model.py",
         "application/ops/preview_fit.py",
         "application/supervise/launch_plan.py",
         "composition/cautions.py",
@@ -59,7 +60,7 @@ READERS: dict[str, tuple[str, ...]] = {
         "composition/local_lanes.py",
         "composition/preview.py",
     ),
-    "engine_routing": ("composition/daemon.py",),
+    "engine_routing": ("composition/daemon.py", "composition/local_engines.py"),
     # Judged before they are passed on; read for what they change of a plan, also where an imagined load takes some of them out.
     "extra_args": (
         "adapters/engines/llamacpp/batches.py",

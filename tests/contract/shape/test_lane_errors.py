@@ -19,7 +19,7 @@ from tests.support.command_line import FakeRoot, StubDaemon
 from tests.support.lane_errors import CASES, refusal
 
 GOLDEN = Path(__file__).with_name("lane_errors.json")
-VERSION = 1
+VERSION = 2
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ def catalog(tmp_path: Path) -> Path:
     database = Database(tmp_path / "blazar.db")
     SqliteModelCatalog(database).add_model(a_model("m"))
     SqliteModelCatalog(database).add_model(a_model("dir", weights=Weights.SAFETENSORS))
-    SqliteEngineCatalog(database).add_engine(an_engine("v1", kind=EngineKind.MISTRALRS))
+    SqliteEngineCatalog(database).add_engine(an_engine("v1", kind=EngineKind.MISTRALRS, active=True))
     database.close()
     return tmp_path / "blazar.db"
 
@@ -66,6 +66,7 @@ def test_a_word_that_the_engine_of_a_model_will_not_take_is_told(
     """As far as it is sure which kind that is."""
     assert told(f"[model_overrides.{name}]\n{words}", catalog) == [
         *([teaching.override_without_engine(name, "gone")] if "'gone'" in words else []),
+        *([teaching.override_engine_cannot(name, "mlx", "mlx", "gguf")] if "'mlx'" in words else []),
         *(teaching.override_word_reserved(name, teaching.extra_arg_reserved(flag, why)) for flag, why in taken),
     ]
 
@@ -79,10 +80,19 @@ def test_the_reason_is_that_of_the_load(catalog: Path) -> None:
 def test_an_engine_that_there_is_not_is_told(catalog: Path, tmp_path: Path) -> None:
     """Neither a kind nor a tag; nothing is said where no catalog can be read."""
     text = "[model_overrides.m]\nengine = '{}'"
-    assert told(text.format("v1"), catalog) == told(text.format("sglang"), catalog) == []
+    assert told(text.format("v1"), catalog) == told(text.format("mistralrs"), catalog) == []
     assert told(text.format("nosuch"), catalog) == [teaching.override_without_engine("m", "nosuch")]
     (tmp_path / "text.db").write_text("x" * 5000)
     assert told(text.format("nosuch"), tmp_path / "text.db") == []
+
+
+def test_an_engine_that_cannot_serve_the_model_is_told(catalog: Path) -> None:
+    """Of a kind for other weights, or of a kind that is not installed: each request would be refused."""
+    text = "[model_overrides.{}]\nengine = '{}'"
+    assert told(text.format("m", "sdcpp"), catalog) == [teaching.override_engine_cannot("m", "sdcpp", "sdcpp", "gguf")]
+    assert told(text.format("m", "llamacpp"), catalog) == [teaching.override_kind_missing("m", "llamacpp")]
+    assert told(text.format("dir", "v1"), catalog) == []
+    assert told(text.format("dir", "sglang"), catalog) == [teaching.override_kind_missing("dir", "sglang")]
 
 
 def test_models_to_load_at_start_must_be_there(catalog: Path) -> None:

@@ -36,7 +36,7 @@ def task(rig: Rig, text: str = "") -> tuple[CurrencyTask, MemoryEvents]:
 
 
 def with_b11429() -> Rig:
-    return Rig([build(11430)], catalog=MemoryEngineCatalog([an_engine("b11429")]))
+    return Rig([build(11430)], catalog=MemoryEngineCatalog([an_engine("b11429", source="https://host/x.tar.gz")]))
 
 
 def test_a_newer_build_is_told_once() -> None:
@@ -148,7 +148,7 @@ def test_each_look_is_by_the_configuration_as_it_is_then() -> None:
     try:
         name = "llama-b11430-bin-ubuntu-x64.tar.gz"
         host.publish([release("b11430", asset(name, "http://there/x", b"abc"))])
-        rows, clock = MemoryEngineCatalog([an_engine("b11429")]), FakeClock()
+        rows, clock = MemoryEngineCatalog([an_engine("b11429", source="https://host/x.tar.gz")]), FakeClock()
         check = live_currency(live(), {"BLAZAR_GH_BASE": host.url}, rows, FakeCensus(), clock)
         assert check()[0].newest == "b11430"
         check = live_currency(live(), {"BLAZAR_GH_BASE": "nowhere"}, rows, FakeCensus(), clock)

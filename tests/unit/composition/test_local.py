@@ -73,6 +73,7 @@ def test_a_model_with_a_projector_can_see(local: Local, tmp_path: Path) -> None:
     models = local.models()
     models.add(str(file), None)
     assert models.show("seer", verbose=False)["capabilities"] == ["completion", "vision"]
+    assert models.show("seer", verbose=False)["projector"] == str(tmp_path / "data" / "models" / "seer@mmproj.gguf")
     local.folders.config_file.write_text("port = [\n")
     assert models.show("seer", verbose=False)["capabilities"] == ["completion", "vision"]
     local.folders.config_file.write_text("mmproj_auto = false\n")
@@ -293,6 +294,7 @@ def test_the_life_of_a_diffusion_set(local: Local, tmp_path: Path) -> None:
     shown = models.show("draws", verbose=True)
     assert (shown["architecture"], shown["format"], shown["capabilities"]) == ("ovis_image", "safetensors", ["image"])
     assert shown["components"] == dict(row.components)
+    assert not {"context_length", "embedding_length", "projector"} & shown.keys()
     assert shown["metadata"]["general.architecture"] == "ovis_image"
     copied = models.copy("draws", "again")
     assert models.remove("draws") == "draws"

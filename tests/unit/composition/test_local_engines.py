@@ -68,14 +68,40 @@ def tags(engines: LocalEngines) -> list[str]:
 
 
 def test_an_install_keeps_the_newest_and_what_is_held(local: Local, tmp_path: Path) -> None:
-    """Two by default; the active one and pinned ones on top; rows and folders go together."""
+    """Two by default; the active one, the one before it and pinned ones on top; rows and folders go together."""
     engines = installed(local, tmp_path, "b1", "b2", "b3")
     assert tags(engines) == ["b1", "b3", "b2"]  # b1 is active
     engines.pin("b2", pinned=True)
     engines.use("b3")
     installed(local, tmp_path, "b4", "b5")
-    assert tags(engines) == ["b3", "b5", "b4", "b2"]
-    assert sorted(path.name for path in local.folders.engines.iterdir()) == ["b2", "b3", "b4", "b5"]
+    assert tags(engines) == ["b3", "b5", "b4", "b2", "b1"]  # b1 is what rollback goes back to
+    installed(local, tmp_path, "b6")
+    assert tags(engines) == ["b3", "b6", "b5", "b2", "b1"]
+    assert sorted(path.name for path in local.folders.engines.iterdir()) == ["b1", "b2", "b3", "b5", "b6"]
+    assert engines.rollback(LLAMA).tag == "b1"
+
+
+def test_a_build_that_an_override_names_is_held(local: Local, tmp_path: Path) -> None:
+    """Installs leave it, and `rm` says which key names it; once the key is gone, it goes."""
+    local.folders.config_file.write_text('keep_tags = 1\n[model_overrides.m]\nengine = "b2"\n')
+    engines = installed(local, tmp_path, "b1", "b2", "b3", "b4")
+    assert tags(engines) == ["b1", "b4", "b2"]
+    with pytest.raises(Conflict, match=r"blazar config unset model_overrides\.m\.engine"):
+        engines.remove("b2")
+    local.folders.config_file.write_text("")
+    assert local.engines().remove("b2").kind == LLAMA
+
+
+def test_which_build_serves_everything_in_manual_mode(local: Local, tmp_path: Path) -> None:
+    """The one that was chosen last; none has that office otherwise."""
+    engines = installed(local, tmp_path, "b1", "b2")
+    engines.use("b2")
+    engines.list()
+    assert engines.single == ""
+    (tmp_path / "config.toml").write_text('[engine_routing]\nmode = "manual"\n')
+    manual = local.engines()
+    manual.list()
+    assert manual.single == "b2"
 
 
 def test_how_many_stay_is_configured(local: Local, tmp_path: Path) -> None:
@@ -93,7 +119,7 @@ def test_rollback_and_use(local: Local, tmp_path: Path) -> None:
     engines.use("b2")
     assert engines.rollback(LLAMA).tag == "b1"
     assert engines.rollback(LLAMA).tag == "b2"
-    with pytest.raises(EngineNotFound):
+    with pytest.raises(NotFound, match="no sglang engine is installed"):
         engines.rollback(EngineKind.SGLANG)
 
 

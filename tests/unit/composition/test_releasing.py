@@ -12,6 +12,7 @@ from blazar.composition.local import Local
 from blazar.composition.releasing import KEPT_SECS, downloads_of, open_pick, release_installer, sources_of
 from blazar.domain.errors import Malformed, RegistryTrouble
 from blazar.domain.kinds import EngineKind
+from blazar.domain.releases import REPOSITORIES
 from tests.fakes.hardware import FakeCensus
 
 
@@ -25,8 +26,15 @@ def test_sources() -> None:
     told = config('update_channel = "stable"\nengine_asset = "vulkan"')
     other = {EngineKind.LLAMACPP: "me/mirror"}
     assert sources_of(told, {"BLAZAR_REPO": "me/mirror"}) == Sources("stable", "vulkan", other)
+
+
+def test_a_repository_that_is_none_is_in_nobody_elses_way() -> None:
+    """It is refused where llama.cpp is asked for; another kind has its own."""
+    pick, close = open_pick(config(), {"BLAZAR_REPO": "no repository"}, FakeCensus())
     with pytest.raises(Malformed, match="BLAZAR_REPO"):
-        sources_of(config(), {"BLAZAR_REPO": "no repository"})
+        pick.target(EngineKind.LLAMACPP)
+    assert pick.repository(EngineKind.SDCPP) == REPOSITORIES[EngineKind.SDCPP]
+    close()
 
 
 def test_a_feed_is_opened_for_this_machine() -> None:

@@ -9,6 +9,7 @@ from blazar.domain.releases import (
     build_tag,
     checked_release,
     checked_repository,
+    checked_sha256,
     is_newer,
     newest,
     stable_names,
@@ -59,6 +60,14 @@ def test_a_repository_is_an_owner_and_a_name(text):
     """It becomes part of an address."""
     with pytest.raises(Malformed, match="BLAZAR_REPO"):
         checked_repository(text, "BLAZAR_REPO")
+
+
+@pytest.mark.parametrize("text", ["", "abc", "g" * 64, "0" * 63, "sha512:" + "0" * 64])
+def test_a_checksum_has_64_digits(text):
+    """Anything else is said to be none, before a file is read for it."""
+    with pytest.raises(Malformed, match="64 hexadecimal digits"):
+        checked_sha256(text)
+    assert checked_sha256(" SHA256:" + "AB" * 32) == "ab" * 32
 
 
 def test_repositories_that_are_some():

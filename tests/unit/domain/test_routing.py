@@ -68,7 +68,7 @@ def test_the_active_build_of_the_first_kind_serves():
     assert route.engine is LLAMA
     found = reasons(route)
     assert found["b0"] == teaching.lane_not_active("b0", "b1")
-    assert found["embedded-1"] == teaching.lane_not_active("embedded-1", "b1")
+    assert found["embedded-1"] == teaching.lane_stand_in("embedded-1")
     assert found["mistralrs"] == teaching.lane_not_preferred("mistralrs", "llamacpp", LANES[Weights.GGUF].why)
     assert found["sdcpp"] == teaching.lane_cannot("sdcpp", "gguf", LANES[Weights.GGUF].why)
     assert set(found) == {kind for kind in EngineKind if kind is not EngineKind.LLAMACPP} | {"b0", "embedded-1"}
@@ -127,6 +127,7 @@ def test_the_diffusion_gate_holds_in_both_directions():
         said = refusal(GGUF._replace(pin=pin), engines, ALL)
         assert said == teaching.text_on_diffusion(teaching.lane_pinned_away(pin), "gguf", kinds, tags)
     manual = teaching.text_on_diffusion(teaching.by_manual_mode("d1"), "gguf", kinds, tags)
+    manual += teaching.ways_out_of_manual("b1")
     assert refusal(GGUF, engines, ALL, MANUAL) == manual
     assert lane_for(Subject(Weights.DIFFUSION), engines, ALL, MANUAL).engine.tag == "d1"
 
@@ -170,7 +171,7 @@ def test_manual_mode_has_one_engine_for_everything():
     by = teaching.by_manual_mode("v0.9")
     assert said == teaching.chosen_cannot_serve(
         by, "mistralrs", "quantized-safetensors", ["sglang"], ["b1", "v0.9", "b0", "s1"]
-    )
+    ) + teaching.ways_out_of_manual("s1")
 
 
 def test_where_nobody_chose_the_best_rank_is_active_for_everything():

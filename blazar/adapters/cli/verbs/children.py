@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from blazar.adapters.cli.answer import keep_alive
 from blazar.adapters.cli.exits import OK
-from blazar.adapters.cli.render import Column, duration, outline, size, table
+from blazar.adapters.cli.render import Column, clean, duration, outline, size, table
 from blazar.adapters.cli.root import Root
 from blazar.adapters.cli.say import confirm, put_json, working
 from blazar.domain import teaching
@@ -140,10 +140,13 @@ def explain(args: argparse.Namespace, root: Root) -> int:
             plan = _plan(fit.pop("verdict", None) or {})
             answer["fit"] = {name: size(value) if type(value) is int else value for name, value in fit.items()} | plan
         decisions, difference = answer.pop("decisions", None), answer.pop("difference", None)
+        running = answer.pop("running", None)
         argv, endpoint = answer.pop("argv", None) if decisions else None, answer.pop("endpoint", None) or ()
         print(outline(answer, commands=("argv",)))
         if argv and decisions:
             print(*command_lines(argv, decisions, endpoint), sep="\n")
         if difference:
             print(*difference_lines(difference), sep="\n")
+        elif running:
+            print(teaching.explain_runs(int(running["pid"]), clean(str(running["engine"]))))
     return OK

@@ -25,6 +25,8 @@ def build(args: argparse.Namespace, root: Root) -> int:
         raise WrongUse(teaching.build_source_needed())
     source = Path(args.source).expanduser().absolute()
     release = args.tag or root.engines.release_in(source.name)
+    if release is None and not source.exists():
+        raise WrongUse(teaching.build_source_missing(args.source))
     if release is None:
         raise WrongUse(teaching.build_source_unnamed(args.source))
     backend = building.Backend(args.backend)

@@ -90,7 +90,9 @@ def update(args: argparse.Namespace, root: Root) -> int:
         done = root.engines.lanes.update_venv(EngineKind(args.kind), say)
         pruning = root.engines.prune(done.now)
     if done.changed:
-        sentence = teaching.venv_updated(args.kind, done.now.tag, done.before.tag)
+        sentence = teaching.venv_updated(
+            args.kind, done.now.tag, done.before.tag, stays=done.before.tag not in pruning.removed
+        )
     else:
         sentence = teaching.engine_up_to_date(done.now.tag)
     confirm(

@@ -59,7 +59,7 @@ def update(args: argparse.Namespace, root: Root) -> int:
     before = done.before.tag if done.before is not None and done.before.tag != done.now.tag else ""
     said = teaching.engine_up_to_date(done.now.tag)
     if done.outcome is Outcome.UPDATED:
-        said = teaching.engine_updated(done.now.tag, before)
+        said = teaching.engine_updated(done.now.tag, before, stays=before not in pruning.removed)
     elif done.outcome is Outcome.HELD_BACK:
         said = done.gate
     if done.outcome is Outcome.UPDATED and done.gate:
@@ -71,13 +71,13 @@ def update(args: argparse.Namespace, root: Root) -> int:
 
 
 def check(args: argparse.Namespace, root: Root) -> int:
-    """Look for newer builds now; install nothing. Exit code 1 where nothing could be looked up."""
+    """Look for newer builds now; install nothing. Exit code 1 where a kind could not be looked up."""
     rows = root.engines.check()
     if args.json:
         put_json({"updates": [currency_row(row) for row in rows]})
     elif args.quiet:
         for row in rows:
-            if row.available:
+            if row.available and not row.pinned:
                 print(f"{row.kind.value} {row.newest}")
     elif rows:
         print(table(_CHECK, [_cells(row) for row in rows]))
@@ -85,7 +85,7 @@ def check(args: argparse.Namespace, root: Root) -> int:
             print(clean(said_of(row)))
     else:
         print(teaching.nothing_to_check(), file=sys.stderr)
-    return FAILED if rows and all(row.trouble for row in rows) else OK
+    return FAILED if any(row.trouble for row in rows) else OK
 
 
 def _cells(row: "Currency") -> list[str]:

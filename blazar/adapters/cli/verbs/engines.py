@@ -45,6 +45,8 @@ def listing(args: argparse.Namespace, root: Root) -> int:
             print(build.tag)
     elif builds:
         print(table(_LIST, [_cells(build) for build in builds]))
+        if engines.single:
+            print(clean(teaching.lane_manual(engines.single)))
     else:
         print(teaching.no_builds(), file=sys.stderr)
     return OK
@@ -122,6 +124,14 @@ def unpin(args: argparse.Namespace, root: Root) -> int:
 
 def remove(args: argparse.Namespace, root: Root) -> int:
     """One build, row and folder."""
-    root.engines.remove(args.tag)
-    confirm(args, teaching.engine_removed(args.tag), removed=args.tag)
+    done = root.engines.remove(args.tag)
+    confirm(
+        args,
+        teaching.engine_removed(args.tag, done.now),
+        removed=args.tag,
+        active=done.now,
+        unserved=list(done.unserved),
+    )
+    if done.unserved:
+        print(clean(teaching.warning(teaching.engine_removed_last(done.kind, done.unserved))), file=sys.stderr)
     return OK

@@ -45,10 +45,24 @@ def add(args: argparse.Namespace, root: Root) -> int:
     parts = [_part(text) for text in args.parts]
     with working(args, f"reading {args.path}"):
         model, already = root.models.add(_whole(args.path), args.name, parts)
-    imported = teaching.drawing_imported if model.weights == "diffusion" else teaching.model_imported
-    said = teaching.model_there_already(model.name) if already else imported(model.name, model.size, model.owned)
-    confirm(args, said, **rows_of([model])[0], already=already)
+    said, facts = _imported(model, already=already), {**rows_of([model])[0], "already": already}
+    if beside := root.models.projector(model):
+        said, facts = f"{said}\n{teaching.projector_taken(model.name, beside)}", {**facts, "projector": beside}
+    confirm(args, said, **facts)
     return OK
+
+
+def _imported(model: "Model", *, already: bool) -> str:
+    """With what it is good for."""
+    if already:
+        return teaching.model_there_already(model.name, _use(model))
+    return teaching.model_imported(model.name, model.size, linked=model.owned, use=_use(model))
+
+
+def _use(model: "Model") -> str:
+    if model.weights == "diffusion":
+        return teaching.use_drawing()
+    return teaching.use_embedding() if model.embeds else teaching.use_text(model.name)
 
 
 def _part(text: str) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from blazar.application.ports.upstream import ChildCall
 from blazar.domain import teaching
 from blazar.domain.errors import EngineSaid, Malformed
 from blazar.domain.instance.idle import parse_keep_alive
-from blazar.domain.wire.images import TYPES, image_reply, image_request, image_warnings
+from blazar.domain.wire.images import TYPES, image_reply, image_request, image_warnings, size_warnings
 
 SEEDS: Final = 2**31
 GENERATIONS: Final = b"/v1/images/generations"
@@ -55,6 +55,7 @@ class ImageJob(Job):
             raise EngineSaid(502, teaching.child_garbled(self.model)) from None
         media = TYPES[self._body.get("output_format", "png")]
         changed = image_reply(answer, self.model, urls=self._urls, media=media)
+        self.warnings = (*self.warnings, *size_warnings(self._body, answer))
         return Whole(raw if changed is None else codec.encode(changed))
 
     def loaded(self, occasion: Occasion, reason: str) -> Whole:

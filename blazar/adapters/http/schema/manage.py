@@ -107,6 +107,10 @@ class EngineUpdate(Wire):
     available: bool
     back: bool
     """The stable channel has an older build than the active one."""
+    same: bool
+    """What the channel has is the very file of the active build, under another name."""
+    pinned: bool
+    """The active build is pinned: no update replaces it."""
     stable: str
     """The stable release that stamps the active build."""
     newest_stable: str
@@ -410,6 +414,13 @@ class RejectedLane(Wire):
     """Of a build: mainstream or fork."""
 
 
+class RunningChild(Wire):
+    """A child that runs, and the build that it runs on."""
+
+    pid: int
+    engine: str
+
+
 class Explanation(Wire):
     """GET /api/explain: how a model would be run, and why."""
 
@@ -428,3 +439,5 @@ class Explanation(Wire):
     notes: list[Any] | None = None
     difference: Difference | None = None
     """Null when no child of the model runs."""
+    running: RunningChild | None = None
+    """The child that runs, also where the next one would be refused."""

@@ -104,8 +104,18 @@ def test_the_checksum_comes_first(tmp_path: Path, engines: Path) -> None:
         unpacked(engines, archive, "")
     with pytest.raises(Malformed, match="not the file that was promised"):
         unpacked(engines, archive, "0" * 64)
+    with pytest.raises(Malformed, match="'abc' is no SHA-256 checksum"):
+        unpacked(engines, archive, "abc")
     assert left(engines) == []
     assert unpacked(engines, archive, "sha256:" + digest(archive).upper())[0] == "b777"
+
+
+@pytest.mark.parametrize("name", ["sd-server", "sd-server.exe"])
+def test_an_archive_of_another_kind_is_told_by_its_program(tmp_path: Path, engines: Path, name: str) -> None:
+    """The sentence has the option that was left out."""
+    archive = write_tar(tmp_path / "b777.tar.gz", [Entry(f"sd/{name}", b"x")])
+    with pytest.raises(Malformed, match="there is no llama-server in it but sd-server: add --kind sdcpp"):
+        unpacked(engines, archive, digest(archive))
 
 
 def test_an_installed_tag_is_not_overwritten(tmp_path: Path, engines: Path) -> None:

@@ -85,7 +85,8 @@ def test_refusals(tmp_path: Path) -> None:
         shop.open("b1-cpu", str(tmp_path / "gone"), "")
     for source, sha256, sentence in (
         (file, "", "--sha256"),
-        (file, "ab", "is not the file that was promised"),
+        (file, "ab", "is no SHA-256 checksum"),
+        (file, "0" * 64, "is not the file that was promised"),
         (wrong, digest(wrong), "holds no sources of llama.cpp"),
         (tmp_path / "empty", "", "holds no sources of llama.cpp"),
         (text, digest(text), "cannot be installed"),

@@ -58,6 +58,12 @@ def test_a_bare_model_says_what_it_lacks(parts: dict[str, str]) -> None:
         facts_of_set(look_at(parts["ovis"]), [("tae", parts["tae"])])
 
 
+def test_a_part_that_is_not_there_is_told_before_one_that_lacks(parts: dict[str, str]) -> None:
+    """Else somebody would look for the other file first."""
+    with pytest.raises(NotFound, match="nope"):
+        facts_of_set(look_at(parts["ovis"]), [("vae", "/nope")])
+
+
 def test_only_diffusion_models_have_parts(parts: dict[str, str], tmp_path: Path) -> None:
     """A language model is none, nor is a part; a family of tomorrow is believed to whoever names its decoder."""
     text = str(tiny().save(tmp_path / "text.gguf"))

@@ -248,6 +248,28 @@ def test_a_projector_beside_a_model_comes_along(weights: DiskWeightFiles, tmp_pa
     assert beside.exists()
 
 
+def an_encoder(width: int) -> Gguf:
+    """Whose last layer hands on so many numbers."""
+    return Gguf([*ENCODER.pairs, ("clip.vision.projection_dim", width)], ENCODER.rows)
+
+
+def test_among_several_models_an_encoder_has_to_be_the_models(weights: DiskWeightFiles, tmp_path: Path) -> None:
+    """Named for nobody it needs a width, and the model's; what is named for one of them is no other's, however wide it is."""
+    seer, other = (str(tiny().save(tmp_path / name)) for name in ("seer.gguf", "other.gguf"))
+    nobody = ENCODER.save(tmp_path / "mmproj-F16.gguf")
+    assert weights.projector_file((seer,)) == ""
+    (tmp_path / "other.gguf").unlink()
+    assert weights.projector_file((seer,)) == str(nobody)
+    tiny().save(tmp_path / "other.gguf")
+    width = weights.shape((seer,)).embedding
+    nobody = an_encoder(width).save(nobody)
+    assert weights.projector_file((other,)) == str(nobody)
+    an_encoder(width + 64).save(nobody)
+    assert weights.projector_file((other,)) == ""
+    named = an_encoder(width).save(tmp_path / "mmproj-seer.gguf")
+    assert (weights.projector_file((seer,)), weights.projector_file((other,))) == (str(named), "")
+
+
 def test_a_projector_that_cannot_be_used_ends_no_import(weights: DiskWeightFiles, tmp_path: Path) -> None:
     """The model is sound without."""
     source = tiny().save(tmp_path / "m.gguf")

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from blazar.adapters.files.modelfolder import (
+    LARGEST_BESIDE,
+    MOST_BESIDE,
     configuration,
     facts_of_folder,
     is_described,
@@ -208,6 +210,56 @@ def test_odd_program_code_is_taken_along_only_where_the_configuration_asks_for_i
     )
     assert "modeling_x.py" not in facts_of_folder(plain).names
     assert "modeling_x.py" in facts_of_folder(asks).names
+
+
+@pytest.mark.parametrize(
+    "name", ["chat_template.jinja", "tokenizer_config.json", "config.json", "1_Pooling/config.json"]
+)
+def test_a_link_out_of_the_folder_is_not_read(tmp_path: Path, name: str) -> None:
+    """A stranger's folder may name a private file, which `show` would print: neither taken along, nor read where a row has it."""
+    private = tmp_path / "private"
+    private.write_text('{"model_type": "llama", "chat_template": "secret"}')
+    folder = model_folder(tmp_path / "m")
+    (folder / "1_Pooling").mkdir()
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to(private)
+    with pytest.raises(BadWeights, match="link to a file outside the model's folder") as refused:
+        facts_of_folder(folder)
+    assert name in str(refused.value)
+    assert "secret" not in template_in(folder)
+
+
+def test_links_that_stay_are_followed(tmp_path: Path) -> None:
+    """Within the folder, also where that is reached by a link itself; and to the blobs of a hub's cache."""
+    blobs = tmp_path / "models--Org--Foo" / "blobs"
+    for part in (blobs, blobs.parent / "snapshots"):
+        part.mkdir(parents=True)
+    (blobs / "0123").write_text("{{ cached }}")
+    folder = model_folder(tmp_path / "m", merges__txt="a b")
+    (folder / "vocab.txt").symlink_to("merges.txt")
+    (folder / "chat_template.jinja").symlink_to(blobs / "0123")
+    (tmp_path / "way").symlink_to(folder)
+    facts = facts_of_folder(tmp_path / "way")
+    assert {"vocab.txt", "chat_template.jinja"} <= set(facts.names)
+    assert template_in(folder) == "{{ cached }}"
+
+
+def test_a_folder_of_data_is_not_taken_along(tmp_path: Path) -> None:
+    """Neither thousands of files nor one that no tokenizer is as large as; weights of a module may be."""
+    folder = model_folder(tmp_path / "m")
+    with (folder / "log.txt").open("wb") as file:
+        file.truncate(LARGEST_BESIDE + 1)
+    with pytest.raises(BadWeights, match=r"log\.txt.* larger than 64 MiB"):
+        facts_of_folder(folder)
+    (folder / "log.txt").unlink()
+    (folder / "2_Dense").mkdir()
+    with (folder / "2_Dense" / "model.safetensors").open("wb") as file:
+        file.truncate(LARGEST_BESIDE + 1)
+    assert "2_Dense/model.safetensors" in facts_of_folder(folder).names
+    for number in range(MOST_BESIDE):
+        (folder / f"row{number}.json").write_text("{}")
+    with pytest.raises(BadWeights, match="more than 256 files beside the weights"):
+        facts_of_folder(folder)
 
 
 @pytest.mark.parametrize(

@@ -335,8 +335,8 @@ def test_h13_endless_redirects_end(host: ReleaseHost, tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there(host: ReleaseHost, tmp_path: Path) -> None:
-    """The host's refusal, and no trace."""
-    with pytest.raises(NotFound):
+    """It is the host that lacks it, not a name that somebody misspelt; and no trace."""
+    with pytest.raises(NotFound, match=r"does not have file\.bin, although the release lists it"):
         downloader().fetch(wanted(host, tmp_path, url=host.url + "/no"), nothing)
     assert left(tmp_path) == []
 

@@ -68,6 +68,20 @@ def test_the_stable_release_and_what_it_stamps(host: ReleaseHost, feed: GithubRe
     assert feed.stable(REPOSITORY).stamps == "b11400"
 
 
+def test_a_project_that_calls_nothing_stable(host: ReleaseHost, feed: GithubReleases) -> None:
+    """What can be done about it, and no word on spelling alone."""
+    host.publish([release("b11430")])
+    with pytest.raises(NotFound, match=r"calls none of its releases stable.* set update_channel to latest"):
+        feed.stable(REPOSITORY)
+
+
+def test_a_feed_without_a_connection(host: ReleaseHost, feed: GithubReleases) -> None:
+    """Other ways to an engine are named: a mirror, and a file that was fetched elsewhere."""
+    host.close()
+    with pytest.raises(RegistryTrouble, match=r"set BLAZAR_GH_BASE to a mirror, .*blazar engine install FILE --sha256"):
+        feed.listing(REPOSITORY)
+
+
 def test_one_release_by_its_tag(host: ReleaseHost, feed: GithubReleases) -> None:
     """A tag that is none is not found; its name is in the sentence."""
     host.publish([release("master-1244-cad0903")])
@@ -120,8 +134,9 @@ def test_where_files_are_fetched(host: ReleaseHost) -> None:
 )
 def test_addresses_that_are_none(variable: str, value: str) -> None:
     """The sentence names the variable."""
-    with pytest.raises(RegistryTrouble, match=variable):
+    with pytest.raises(RegistryTrouble, match=variable) as refused:
         open_feed({variable: value})
+    assert "huggingface" not in str(refused.value)
 
 
 def test_nothing_is_asked_by_opening(host: ReleaseHost) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from blazar.adapters.net.partials import NOTE, PART, Partial
+from blazar.adapters.net.partials import NOTE, PART, SAVE_SECS, Partial
 from blazar.domain.errors import Conflict
 
 SIZE = 1000
@@ -37,6 +37,23 @@ def test_a_plan_covers_every_byte_once(path: Path, count: int) -> None:
     assert (edges[0], edges[-1]) == (0, SIZE)
     assert edges[1:-1:2] == edges[2::2]
     partial.close()
+
+
+def test_the_note_is_no_older_than_a_second(path: Path) -> None:
+    """A process that is ended by a signal saves nothing: what it had written down by then is what remains."""
+    now = [0.0]
+    partial = Partial(path, "file.bin", lambda: now[0])
+    partial.plan(SIZE, 1, "")
+    partial.write(partial.spans[0], b"a" * 100, "id")
+    assert not path.with_name(path.name + NOTE).exists()
+    now[0] = SAVE_SECS
+    partial.write(partial.spans[0], b"a" * 100, "id")
+    partial.write(partial.spans[0], b"a" * 100, "id")
+    partial.close()
+    later = opened(path)
+    assert later.resume(SIZE, "id")
+    assert later.done == 200
+    later.close()
 
 
 def test_what_was_saved_is_taken_up(path: Path) -> None:

@@ -184,3 +184,9 @@ def test_tables_are_found_by_their_type():
         "warm_peg",
         "model_overrides",
     } == TABLES
+
+
+def test_the_engines_that_overrides_name() -> None:
+    """Each with the models that name it; an override without one names none."""
+    overrides = {"a": {"engine": "b1"}, "b": {"engine": "mlx"}, "c": {"engine": "b1"}, "d": {"ctx": 512}}
+    assert Config.model_validate({"model_overrides": overrides}).engines_named == {"b1": ["a", "c"], "mlx": ["b"]}

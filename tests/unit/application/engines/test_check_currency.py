@@ -6,18 +6,20 @@ import pytest
 
 from blazar.application.engines.check_currency import CheckCurrency, compare, currency_row, said_of
 from blazar.application.engines.pick_release import PickRelease, Target
+from blazar.application.engines.update_engine import Outcome
 from blazar.domain import teaching
 from blazar.domain.errors import RegistryTrouble
 from blazar.domain.kinds import EngineKind, Provenance
 from tests.fakes.clock import EPOCH
 from tests.fakes.engines import MemoryEngineCatalog, an_engine
-from tests.support.releasing import Rig, build, stable
+from tests.support.releasing import Rig, build, digest_of, stable
 
 RELEASES = [build(11430), stable("v0.6.0", 11429), build(11429)]
 
 
 def checking(*tags: str, channel: str = "latest") -> tuple[CheckCurrency, Rig]:
-    rig = Rig(list(RELEASES), channel=channel, catalog=MemoryEngineCatalog(map(an_engine, tags)))
+    rows = [an_engine(tag, source="https://host/x.tar.gz") for tag in tags]
+    rig = Rig(list(RELEASES), channel=channel, catalog=MemoryEngineCatalog(rows))
 
     def open_pick() -> tuple[PickRelease, Callable[[], None]]:
         return rig.pick, rig.feed.close
@@ -113,3 +115,35 @@ def test_as_json() -> None:
     """Plain words."""
     check, _ = checking("b11400")
     assert currency_row(check()[0])["kind"] == "llamacpp"
+
+
+def test_h11_a_release_of_the_same_bytes_is_no_news() -> None:
+    """An update would do nothing, and the look says so; on the stable channel, too."""
+    for channel, newest in (("latest", 11430), ("stable", 11429)):
+        check, rig = checking(channel=channel)
+        rig.catalog.add_engine(an_engine("b11000", source="https://host/x.tar.gz", digest=digest_of(newest)))
+        (row,) = check()
+        assert (row.newest, row.available, row.back, row.same) == (f"b{newest}", False, False, True)
+        assert said_of(row) == teaching.engine_same_file("llamacpp", f"b{newest}", "b11000")
+        assert rig.update(EngineKind.LLAMACPP, rig.tell).outcome is Outcome.CURRENT
+    assert compare(an_engine("b1", digest="x"), Target(build(2)), "latest", None, "y").available
+
+
+def test_a_pinned_build_is_offered_no_update() -> None:
+    """It would be refused; what lifts the pin is named."""
+    row = compare(an_engine("b11400", pinned=True), Target(build(11430)), "latest", None)
+    assert said_of(row) == teaching.engine_pinned_away("llamacpp", "b11430", "b11400", "b11400")
+
+
+def test_only_what_was_downloaded_is_asked_about_unasked() -> None:
+    """A file that somebody brought, or a build made here, is looked up when a person says so, and never by itself."""
+    for row in (
+        an_engine("b11400", release="b11400"),
+        an_engine("b11400-cpu", provenance=Provenance.BUILT, source="https://host/source.tar.gz"),
+    ):
+        check, rig = checking()
+        rig.catalog.add_engine(row)
+        assert check() == ()
+        assert rig.feed.asked == []
+        check.asked = True
+        assert check()[0].available

@@ -6,6 +6,7 @@ import pytest
 
 from blazar.application.engines.gate_regression import BUDGET_SECS, SAMPLES, GateRegression, Terms, telling_model
 from blazar.application.ports.benches import BenchFailed, Run, Way
+from blazar.domain import teaching
 from blazar.domain.gate import LEAST_PAIRS, GateVerdict
 from blazar.domain.kinds import EngineKind, Weights
 from blazar.domain.records import Engine
@@ -164,3 +165,21 @@ def test_which_model() -> None:
     assert telling_model([large, tiny, SMALL]) == SMALL
     assert telling_model([tiny, a_model("tinier", sizes=(MIB // 2,))]) == tiny
     assert telling_model([]) is None
+
+
+def test_that_speeds_are_compared_is_said_only_where_they_are() -> None:
+    """Not with --no-gate, for another kind, or without a model: nobody waits then."""
+    told: list[str] = []
+    other = an_engine("v1", kind=EngineKind.MISTRALRS)
+    for terms, new, models in (
+        (Terms(None, asked=True), NEW, [SMALL]),
+        (Terms(0.1), other, [SMALL]),
+        (Terms(0.1), NEW, []),
+    ):
+        rig = Rig(100.0, terms=terms)
+        catalog = MemoryModelCatalog(models)
+        GateRegression(rig.bench, catalog, rig.history, rig.census, rig.clock, terms, say=told.append)(new, OLD)
+        assert told == []
+    rig = Rig(100.0)
+    GateRegression(rig.bench, rig.models, rig.history, rig.census, rig.clock, rig.terms, say=told.append)(NEW, OLD)
+    assert told == [teaching.engine_comparing("b2", "b1")]

@@ -1,5 +1,7 @@
 """Which builds an install pushes out."""
 
+from dataclasses import replace
+
 import pytest
 
 from blazar.application.engines.prune_engines import PruneEngines, superfluous
@@ -133,3 +135,19 @@ def test_an_update_keeps_what_served_before_it_or_nothing(keep: int, left: list[
     catalog.set_active(LLAMA, "b4", 5.0)
     run(LLAMA, "b4")
     assert sorted(row.tag for row in catalog.list_engines()) == left
+
+
+def test_what_a_model_insists_on_stays() -> None:
+    """A build that an override names as its engine is as safe as a pinned one."""
+    run, catalog, _ = prune(five(active="b5"), 1)
+    assert replace(run, named={"b2": ["m"]})(LLAMA, "b5").removed == ("b1", "b3", "b4")
+    assert sorted(row.tag for row in catalog.list_engines()) == ["b2", "b5"]
+
+
+def test_installs_do_not_push_out_what_to_roll_back_to() -> None:
+    """The build that served before the active one, however many came since and were never chosen; with keep 1 there is none."""
+    rows = five(active="b2")
+    rows[0] = replace(rows[0], used_at=2.5)
+    rows[1] = replace(rows[1], used_at=2.6)
+    assert superfluous(rows, LLAMA, 2) == ["b3"]
+    assert superfluous(rows, LLAMA, 1) == ["b1", "b3", "b4"]

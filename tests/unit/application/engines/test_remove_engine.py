@@ -8,8 +8,9 @@ import pytest
 from blazar.application.engines.remove_engine import RemoveEngine
 from blazar.application.ports.children import Orphan
 from blazar.domain.errors import Conflict, EngineNotFound
-from blazar.domain.kinds import EngineKind, Provenance
+from blazar.domain.kinds import EngineKind, Provenance, Weights
 from tests.fakes.builds import MemoryEngineBuilds
+from tests.fakes.catalog import a_model
 from tests.fakes.children import FakeChildren
 from tests.fakes.clock import FakeClock
 from tests.fakes.engines import MemoryEngineCatalog, an_engine
@@ -154,3 +155,34 @@ def test_a_folder_without_a_row_can_be_removed() -> None:
     house.builds.present.add("b3")
     house.remove("b3")
     assert (house.builds.present, house.builds.aside) == ({"b1", "b2"}, set())
+
+
+def test_what_a_model_insists_on_is_not_removed() -> None:
+    """Its requests would be refused from then on; the sentence names the keys."""
+    house = House()
+    remove = replace(house.remove, named={"b2": ["m", "n"]})
+    with pytest.raises(Conflict, match=r"model_overrides\.m\.engine, model_overrides\.n\.engine"):
+        remove("b2")
+    assert house.tags() == ["b1", "b2"]
+    assert remove("b1").kind == "llamacpp"
+
+
+def test_who_serves_after_a_removal_is_told() -> None:
+    """The heir of an active build; nobody where another one was active."""
+    house = House(MemoryEngineCatalog([an_engine("b3"), an_engine("b2"), an_engine("b1")]))
+    assert house.remove("b2") == ("llamacpp", "", ())
+    assert house.remove("b3") == ("llamacpp", "b1", ())
+
+
+def test_models_that_lose_their_only_engine_are_named() -> None:
+    """By the formats that the kind serves and no other that is left does."""
+    rows = [an_engine("b1"), an_engine("sd-1", kind=EngineKind.SDCPP), an_engine("m-1", kind=EngineKind.MISTRALRS)]
+    house = House(MemoryEngineCatalog(rows))
+    models = [
+        a_model("painter", weights=Weights.DIFFUSION),
+        a_model("text"),
+        a_model("st", weights=Weights.SAFETENSORS),
+    ]
+    remove = replace(house.remove, models=lambda: models)
+    assert remove("sd-1").unserved == ("painter",)
+    assert remove("m-1").unserved == ("st",)

@@ -1,6 +1,7 @@
 """Forks whose time is over."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from blazar.application.engines.removal import Unused
 from blazar.application.engines.retire_lanes import Retired, RetireLanes
@@ -125,3 +126,12 @@ def test_an_official_build_of_which_nothing_is_known_covers_nothing() -> None:
     shelf = Shelf(an_engine("b2", active=True), FORK)
     assert shelf.retire(7) == Retired()
     assert shelf.stamp() == 0.0
+
+
+def test_a_fork_that_a_model_insists_on_stays() -> None:
+    """An override that names it is as good as a pin, for as long as it does."""
+    shelf = Shelf()
+    shelf.retire(7)
+    shelf.pass_days(8)
+    assert replace(shelf.retire, named=lambda: ["novel-1"])(7) == Retired()
+    assert shelf.retire(7).removed == ("novel-1",)

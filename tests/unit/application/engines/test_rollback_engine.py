@@ -7,7 +7,7 @@ import pytest
 
 from blazar.application.engines.rollback_engine import RollbackEngine
 from blazar.application.engines.use_engine import UseEngine
-from blazar.domain.errors import Conflict, EngineNotFound
+from blazar.domain.errors import Conflict, NotFound
 from blazar.domain.kinds import EngineKind, Provenance
 from blazar.domain.records import Engine
 from tests.fakes.builds import MemoryEngineBuilds
@@ -70,5 +70,7 @@ def test_nothing_to_go_back_to() -> None:
 
 def test_a_kind_without_builds() -> None:
     """Not found, with what there is."""
-    with pytest.raises(EngineNotFound, match=r"'sglang' is installed \(installed: b1"):
+    with pytest.raises(
+        NotFound, match=r"no sglang engine is installed \(installed: b1\): run blazar engine install --kind"
+    ):
         House([an_engine("b1")]).rollback(EngineKind.SGLANG)

@@ -31,3 +31,9 @@ def test_no_look_yet_and_none_ever() -> None:
     """Said as what they are."""
     assert [row.detail for row in update_rows(86400, ())] == [teaching.doctor_updates_unchecked()]
     assert [row.detail for row in update_rows(0, ())] == [teaching.doctor_updates_off()]
+
+
+def test_a_pinned_build_is_as_somebody_wants_it() -> None:
+    """What is newer is told, and no update is advised: it would be refused."""
+    (row,) = update_rows(86400, (ROW._replace(pinned=True),))
+    assert (row.status, row.detail) == ("ok", teaching.engine_pinned_away("llamacpp", "b2", "b1", "b1"))

@@ -203,6 +203,19 @@ def against(planner, launch, model=None, key="m"):
     return Explain(MemoryModelCatalog([row]), planner, FakeCensus())("m", [tenant])["difference"]
 
 
+def test_a_refusal_names_the_child_that_runs_all_the_same():
+    """It was started before, and answers on; without one there is nothing to name."""
+    row = a_model("m", ctx_train=8192)
+    launch = a_planner(FakeCensus(), {"m": {"slots": 1}}).plan(row)
+    tenant = a_tenant("m", 5.0)._replace(launch=launch)
+    planner = a_planner(FakeCensus(), {"m": {"engine": "sdcpp"}})
+    found = Explain(MemoryModelCatalog([row]), planner, FakeCensus())("m", [tenant])
+    assert found["refusal"]
+    assert found["difference"] is None
+    assert found["running"] == {"pid": 7, "engine": "b11434"}
+    assert explain()["running"] is None
+
+
 def test_what_the_running_child_was_told_otherwise():
     """Flags with their values, variables by name (values may be secrets), the build (case I12)."""
     row = a_model("m", ctx_train=8192)

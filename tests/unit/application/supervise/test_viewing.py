@@ -5,11 +5,13 @@ import asyncio
 import pytest
 
 from blazar.application.ports.children import HOST, MAPPED, REPACKED, Buffer, Measured
-from blazar.application.supervise.viewing import occupant_of, tenant_of, view_of
+from blazar.application.supervise.viewing import occupant_of, tenant_of, view_of, window_of
 from blazar.domain.argv import Flag
-from blazar.domain.kinds import EngineKind
+from blazar.domain.kinds import EngineKind, Weights
+from tests.fakes.catalog import a_model
 from tests.fakes.children import Script
-from tests.support.supervision import PlainDriver, story
+from tests.fakes.hardware import FakeCensus
+from tests.support.supervision import PlainDriver, a_planner, story
 
 
 def instance(world, key="a"):
@@ -28,6 +30,14 @@ async def test_a_model_that_is_not_there_has_no_place_and_no_end(world):
     assert (view.expires_at, view.load_seconds) == (0.0, 0.0)
     assert "broken" in view.last_error
     assert occupant_of(instance(world), pinned=False) is None
+
+
+def test_a_model_that_draws_has_no_window():
+    """Its plan has one like every other: `ps` and `explain` would show tokens that nobody can fill."""
+    plan = a_planner(FakeCensus(), {}).plan(a_model("m")).plan
+    assert plan.ctx > 0
+    assert window_of(a_model("m"), plan) == plan.ctx
+    assert window_of(a_model("m", weights=Weights.DIFFUSION), plan) == 0
 
 
 @story()

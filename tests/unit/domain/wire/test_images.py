@@ -1,11 +1,14 @@
 """Image requests and their answers."""
 
+import base64
+import struct
 from typing import Any
 
 import pytest
 
+from blazar.domain import teaching
 from blazar.domain.errors import EngineSaid, Malformed
-from blazar.domain.wire.images import image_reply, image_request, image_warnings
+from blazar.domain.wire.images import image_reply, image_request, image_warnings, size_warnings
 
 
 def test_what_is_understood_is_asked() -> None:
@@ -76,6 +79,16 @@ def test_odd_url_is_answered_with_a_data_url() -> None:
     assert image_reply(answer, "m", urls=False, media="image/png") is None
     changed = image_reply(answer, "m", urls=True, media="image/png")
     assert changed == {**answer, "data": [{"url": "data:image/png;base64,QQ=="}]}
+
+
+def test_another_size_than_asked_is_said() -> None:
+    """Engines round up; where no size was asked for, or the picture's is not known, there is nothing to say."""
+    png = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + struct.pack(">II", 64, 72)
+    answer = {"data": [{"b64_json": base64.b64encode(png).decode()}]}
+    (said,) = size_warnings({"size": "63x65"}, answer)
+    assert said == teaching.warn_rewritten("size", teaching.picture_resized("63x65", "64x72"))
+    assert size_warnings({"size": "64x72"}, answer) == size_warnings({}, answer) == ()
+    assert size_warnings({"size": "63x65"}, {"data": [{"b64_json": "QQ=="}]}) == ()
 
 
 @pytest.mark.parametrize(

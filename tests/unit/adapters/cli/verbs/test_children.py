@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from blazar.domain import teaching
 from tests.support.command_line import Cli, FakeRoot, StubDaemon
 
 ROW: dict[str, Any] = {
@@ -149,6 +150,15 @@ def test_explain_tells_the_plan_in_a_few_lines(cli: Cli, stub: StubDaemon) -> No
         ["fit", "notes", "the cache is quantised"],
     ]
     assert cli("explain", "tiny", "--json").json() == answer
+
+
+def test_explain_names_a_child_that_runs_beside_a_refusal(cli: Cli, stub: StubDaemon) -> None:
+    """In a sentence; where the difference is told, that names the child already."""
+    answer = {"model": "tiny", "refusal": "no", "running": {"pid": 7, "engine": "b1"}, "difference": None}
+    stub.answers["GET", "/api/explain?model=tiny"] = (200, answer)
+    said = cli("explain", "tiny").out.splitlines()
+    assert said[-1] == teaching.explain_runs(7, "b1")
+    assert not any(line.startswith("running") for line in said)
 
 
 def test_evict_says_what_stopped(cli: Cli, stub: StubDaemon) -> None:

@@ -33,12 +33,14 @@ def test_as_json(cli: Cli) -> None:
     assert said.err == ""
 
 
-def test_wrong_use(cli: Cli, root: FakeRoot) -> None:
-    """Without sources, without a release, with another backend or no number of jobs: nothing is built."""
+def test_wrong_use(cli: Cli, root: FakeRoot, tmp_path: Path) -> None:
+    """Without sources or a release, with sources that are not there, another backend or no number of jobs: nothing is built."""
+    (there := tmp_path / "x.tar.gz").touch()
     for words, sentence in (
         (("cpu",), "say what to build of: --source ARCHIVE"),
         (("cpu", "--source", " "), "say what to build of"),
-        (("cpu", "--source", "x.tar.gz"), "does not say which release it is: add --tag"),
+        (("cpu", "--source", str(there)), "does not say which release it is: add --tag"),
+        (("cpu", "--source", "/nope"), "there is nothing at /nope"),
         (("rocm", "--source", "b11434.zip"), "invalid choice"),
         (("cpu", "--source", "b11434.zip", "--jobs", "0"), "--jobs"),
         ((), "cpu|cuda"),

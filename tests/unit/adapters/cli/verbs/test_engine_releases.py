@@ -51,7 +51,7 @@ def test_an_update(cli: Cli, root: FakeRoot) -> None:
     root.engines.pruning = Pruning(("b0",), (), 2)
     said = cli("engine", "update")
     assert root.engines.asked == [(KIND, True)]
-    assert said.out.startswith("updated to engine 'b2' from 'b1', which stays for blazar engine rollback\nas fast as")
+    assert said.out.startswith("updated to engine 'b2' from 'b1'; blazar engine rollback goes back to it\nas fast as")
     assert "b0" in said.out
     assert said.err == "comparing\n"
     told = cli("engine", "update", "--no-gate", "--json").json()
@@ -96,3 +96,20 @@ def test_a_check_that_finds_nothing(cli: Cli, root: FakeRoot) -> None:
     said = cli("engine", "check")
     assert said.code == 1
     assert "offline" in said.out
+
+
+def test_an_update_promises_no_rollback_to_what_it_pushed_out(cli: Cli, root: FakeRoot) -> None:
+    """keep_tags = 1: the build of before is gone, and the sentence sends nobody to it."""
+    root.engines.answer = Update(Outcome.UPDATED, engine("b2"), engine("b1"), engine("b2"))
+    root.engines.pruning = Pruning(("b1",), (), 1)
+    said = cli("engine", "update")
+    assert said.out == "updated to engine 'b2' from 'b1'\nremoved older builds: b1 (keep_tags = 1)\n"
+
+
+def test_a_check_that_could_not_look_everything_up(cli: Cli, root: FakeRoot) -> None:
+    """Is a failure: a script would take silence about one kind for news about all. What is pinned is no news."""
+    root.engines.answer = (NEWER._replace(pinned=True), Currency(EngineKind.SDCPP, "sd-1", trouble="offline"))
+    said = cli("engine", "check")
+    assert said.code == 1
+    assert "blazar engine unpin b1" in said.out
+    assert cli("engine", "check", "-q").out == ""

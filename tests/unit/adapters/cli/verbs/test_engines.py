@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from blazar.adapters.cli.root import Pruning
+from blazar.application.engines.remove_engine import Removed
 from blazar.domain.kinds import EngineKind
 from tests.support.command_line import Cli, FakeRoot, engine
 
@@ -21,6 +22,14 @@ def test_listing(cli: Cli, root: FakeRoot) -> None:
     assert lines[2][:4] == ["b0", "llamacpp", "1", "archive"]
     assert cli("engine", "ls", "-q").out == "b1\nb0\n"
     assert [row["active"] for row in cli("engine", "list", "--json").json()["engines"]] == [True, False]
+
+
+def test_manual_mode_is_said_below_the_list(cli: Cli, root: FakeRoot) -> None:
+    """Of several active builds one serves everything; scripts read rows only."""
+    root.engines.rows = {"b1": engine("b1")}
+    root.engines.single = "b1"
+    assert cli("engine", "list").out.splitlines()[-1] == "'b1' serves everything (engine_routing.mode is manual)"
+    assert cli("engine", "list", "-q").out == "b1\n"
 
 
 def test_install_use_and_rm(cli: Cli, root: FakeRoot) -> None:
@@ -88,3 +97,17 @@ def test_pin_and_unpin(cli: Cli, root: FakeRoot) -> None:
     assert cli("engine", "unpin", "b1").out == "engine 'b1' is not pinned any more\n"
     assert cli("engine", "pin", "b1", "--json").json()["pinned"] is True
     assert cli("engine", "pin", "nope").code == 1
+
+
+def test_what_follows_from_a_removal_is_said(cli: Cli, root: FakeRoot) -> None:
+    """Which build is active now; models that nothing serves any more are a warning."""
+    root.engines.rows = {tag: engine(tag) for tag in ("b1", "b2", "b3")}
+    root.engines.after = Removed("llamacpp", "b0")
+    assert cli("engine", "rm", "b1").out == "removed engine 'b1'; 'b0' is the active one of its kind now\n"
+    root.engines.after = Removed("sdcpp", "", ("painter",))
+    said = cli("engine", "rm", "b2")
+    assert (said.code, said.out) == (0, "removed engine 'b2'\n")
+    assert said.err == (
+        "warning: no installed engine serves painter any more: blazar engine install --kind sdcpp brings one back\n"
+    )
+    assert cli("engine", "rm", "b3", "--json").json()["unserved"] == ["painter"]

@@ -1,9 +1,12 @@
 """The catalog verbs, with and without a daemon."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from blazar.domain import teaching
+from blazar.domain.kinds import Weights
 from tests.support.command_line import Cli, FakeRoot, StubDaemon, model
 
 
@@ -59,6 +62,29 @@ def test_parts_of_a_set_are_named_by_role(
         ("vae", str(tmp_path / "v.gguf")),
         ("llm", str(Path("~/q=1.gguf").expanduser())),
     )
+
+
+@pytest.mark.parametrize(
+    ("facts", "use"),
+    [
+        ({"weights": Weights.DIFFUSION}, teaching.use_drawing()),
+        ({"pooling": 1}, teaching.use_embedding()),
+        ({"pooling": 0}, "blazar run x"),
+    ],
+)
+def test_what_an_import_is_good_for(root: FakeRoot, cli: Cli, facts: dict[str, Any], use: str) -> None:
+    """A verb that would refuse it is not advised, when it is new and when it is there already."""
+    root.models.facts = facts
+    for _ in range(2):
+        assert cli("import", "x.gguf").out.rstrip().endswith(f": {use}")
+
+
+def test_an_import_says_which_projector_it_took(cli: Cli, root: FakeRoot) -> None:
+    """It was found by its name and its width, and nobody may have meant it."""
+    root.models.projectors = {"x": "/m/x@mmproj.gguf"}
+    assert teaching.projector_taken("x", "/m/x@mmproj.gguf") in cli("import", "x.gguf").out.splitlines()
+    assert cli("import", "x.gguf", "--json").json()["projector"] == "/m/x@mmproj.gguf"
+    assert "projector" not in cli("import", "y.gguf", "--json").json()
 
 
 @pytest.mark.parametrize("word", ["vae", "vae=", "=v.gguf", " = ", ""])

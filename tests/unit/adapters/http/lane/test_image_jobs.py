@@ -1,6 +1,8 @@
 """`/v1/images/generations` through the lane."""
 
+import base64
 import json
+import struct
 from typing import Any
 
 import pytest
@@ -63,6 +65,21 @@ def test_a_url_holds_the_picture() -> None:
         assert '{"seed":3}' in rig.asked["prompt"]
         await rig.answer(PICTURE)
         assert reply.json()["data"] == [{"url": "data:image/jpeg;base64,QQ=="}]
+
+    run(test)
+
+
+def test_another_size_than_asked_is_a_warning() -> None:
+    """It is known when the picture is there; the picture passes as it came."""
+
+    async def test(rig: Rig) -> None:
+        drawing(rig)
+        reply = await rig.post(PATH, {**ASKED, "size": "63x65"})
+        front = base64.b64encode(b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + struct.pack(">II", 64, 72)).decode()
+        await rig.answer(json.dumps({"data": [{"b64_json": front}]}).encode())
+        assert reply.json()["data"][0]["b64_json"] == front
+        (said,) = reply.header(b"x-blazar-warning")
+        assert said.startswith(b"rewritten; 'size' 63x65 became 64x72")
 
     run(test)
 
