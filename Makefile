@@ -11,8 +11,9 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 demo: $(DEMO_STAMP)
 	@$(BIN)/python scripts/demo.py
 
+# `check` has run the tests of shape already.
 test: check
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --ignore=tests/contract/shape
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

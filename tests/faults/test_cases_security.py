@@ -11,7 +11,9 @@ from tests.faults.streams import PATHS, body_for
 from tests.support.daemon import WATCHDOG, Answer, Daemon, wait_until
 
 ROOT, SCOPED, WRONG = "plm_root_5ecret0fTheOwner", "plm_scoped_5ecret0fAGuest", "plm_wrong_5ecret0fNobody"
+# The stub is taken for an engine with a projector: what is asked here is which addresses are let through.
 CONFIG = f"""
+engine_env = {{ LLAMA_ARG_MMPROJ = "seeing" }}
 [[keys]]
 name = "owner"
 key = "{ROOT}"

@@ -69,21 +69,22 @@ def test_builds_change_under_a_running_daemon(house: House) -> None:
     house.install("b1002")
     house.daemon.must("engine", "use", "b1002")
     assert house.refused("rm", "b1001") == refusal  # the child keeps the engine that it was loaded with
-    said = house.daemon.cli(
-        "engine", "install", str(house.archive("b1003")), "--sha256", digest(house.archive("b1003"))
-    )
+    house.install("b1003")
+    house.daemon.must("engine", "use", "b1003")  # the way back is b1002 now, and nothing but its child holds b1001
+    archive = house.archive("b1004")
+    said = house.daemon.cli("engine", "install", str(archive), "--sha256", digest(archive))
     assert "warning: an older build stays for now: engine 'b1001' serves m right now" in said.stderr
     rows = house.daemon.ask("GET", "/api/engines").json()["engines"]
-    assert [row["tag"] for row in rows if row["provenance"] == "archive"] == ["b1002", "b1003", "b1001"]
-    assert rows[0]["digest"] == digest(house.archive("b1002"))
+    assert [row["tag"] for row in rows if row["provenance"] == "archive"] == ["b1003", "b1004", "b1002", "b1001"]
+    assert rows[0]["digest"] == digest(house.archive("b1003"))
     house.daemon.must("evict", "m")
     house.daemon.must("engine", "rm", "b1001")
     assert house.chat() == 200
     (row,) = house.daemon.ask("GET", "/api/ps").json()["models"]
-    assert row["engine"] == "b1002"
-    house.daemon.must("engine", "use", "b1003")
-    assert house.daemon.must("engine", "rollback").startswith("engine 'b1002' is active")
-    assert house.tags() == ["b1002", "b1003"]
+    assert row["engine"] == "b1003"
+    house.daemon.must("engine", "use", "b1004")
+    assert house.daemon.must("engine", "rollback").startswith("engine 'b1003' is active")
+    assert house.tags() == ["b1003", "b1004", "b1002"]
 
 
 def test_a_child_that_outlived_its_daemon_keeps_its_build(house: House) -> None:
