@@ -244,8 +244,9 @@ def test_a_daemon_looks_and_tells_and_installs_nothing(house: House) -> None:
     with house.daemon:
         stream = http.client.HTTPConnection("127.0.0.1", house.daemon.port, timeout=120)
         stream.request("GET", "/api/events")
-        lines = iter(stream.getresponse().readline, b"")
-        assert any(b"engine_update_available" in line for line in lines)
+        answer = stream.getresponse()
+        assert any(b"engine_update_available" in line for line in iter(answer.readline, b""))
+        answer.close()
         stream.close()
         (row,) = house.daemon.ask("GET", "/api/engines").json()["updates"]
         assert (row["active"], row["newest"], row["available"], row["trouble"]) == ("b11434", "b11435", True, "")

@@ -52,6 +52,7 @@ class Ears:
 
     def join(self) -> None:
         self._thread.join(WATCHDOG)
+        self._answer.close()  # it holds the socket, whatever becomes of the connection
         self._connection.close()
 
 
@@ -295,7 +296,9 @@ def test_clients_that_leave_leave_nothing(stub_daemon: StubDaemon) -> None:
     for _ in range(100):
         connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=WATCHDOG)
         connection.request("GET", "/api/events")
-        assert connection.getresponse().readline() == b": \n"
+        answer = connection.getresponse()
+        assert answer.readline() == b": \n"
+        answer.close()
         connection.close()
     assert wait_until(lambda: len(list(folder.iterdir())) <= before + 2, WATCHDOG)
 
