@@ -206,11 +206,15 @@ def _text(entry: Mapping[str, Any], field: str, shape: re.Pattern[str] | None, w
     return found
 
 
+MOST_ARCHITECTURES = 200
+"""Of one lane: llama.cpp as a whole has about 130."""
+
+
 def _architectures(found: object) -> tuple[str, ...]:
-    good = isinstance(found, list) and 0 < len(found) <= 200
-    if not good or not all(isinstance(one, str) and _ARCH.fullmatch(one) for one in found):  # type: ignore[attr-defined]
+    names = found if isinstance(found, list) and len(found) <= MOST_ARCHITECTURES else []
+    if not names or not all(isinstance(one, str) and _ARCH.fullmatch(one) for one in names):
         raise _Wrong("architectures", "a list of names as GGUF headers spell them")
-    return tuple(dict.fromkeys(found))  # type: ignore[call-overload]
+    return tuple(dict.fromkeys(names))
 
 
 def _license(found: object) -> str:

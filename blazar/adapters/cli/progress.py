@@ -33,6 +33,33 @@ def downloading(args: argparse.Namespace, stream: TextIO | None = None) -> Itera
         view.end()
 
 
+LONGEST = 100
+"""Characters of a line that is drawn anew: a longer one would wrap, and its beginning could not be wiped."""
+
+
+@contextmanager
+def redrawn(args: argparse.Namespace, stream: TextIO | None = None) -> Iterator[Callable[[str], None]]:
+    """One line on a terminal that is drawn anew, else line after line; nothing where no words are wanted."""
+    stream = stream or sys.stderr
+    if args.quiet or args.json:
+        yield lambda _: None
+        return
+    live = is_terminal(stream)
+
+    def say(text: str) -> None:
+        line = safe_text(text)
+        if live:
+            print(f"\r\x1b[K{Style(stream).dim(line[:LONGEST])}", end="", file=stream, flush=True)
+        else:
+            print(line, file=stream, flush=True)
+
+    try:
+        yield say
+    finally:
+        if live:
+            print("\r\x1b[K", end="", file=stream, flush=True)
+
+
 def aside(args: argparse.Namespace, sentence: str, stream: TextIO | None = None) -> None:
     """A line of its own between bars."""
     stream = stream or sys.stderr

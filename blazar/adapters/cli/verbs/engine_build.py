@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from blazar.adapters.cli.exits import OK, WrongUse
-from blazar.adapters.cli.render import Style, is_terminal, safe_text
+from blazar.adapters.cli.progress import redrawn
+from blazar.adapters.cli.render import is_terminal
 from blazar.adapters.cli.root import Root
 from blazar.adapters.cli.say import confirm
 from blazar.application.engines.build_engine import Order, Told
@@ -42,24 +43,14 @@ def build(args: argparse.Namespace, root: Root) -> int:
 @contextmanager
 def _drawn(args: argparse.Namespace, what: str) -> Iterator[Told]:
     """One line on a terminal that is drawn anew, else a line for every tenth; nothing where no words are wanted."""
-    quiet, live, said = args.quiet or args.json, is_terminal(sys.stderr), -_STEP
+    live, said = is_terminal(sys.stderr), -_STEP
+    with redrawn(args) as say:
 
-    def told(done: int, whole: int) -> None:
-        nonlocal said
-        percent = 100 * done // max(whole, 1)
-        if quiet or (not live and percent < said + _STEP):
-            return
-        said = percent
-        text = safe_text(f"{what}: {percent} % ({done} of {whole})")
-        print(
-            f"\r\x1b[K{Style(sys.stderr).dim(text)}" if live else text,
-            end="" if live else "\n",
-            file=sys.stderr,
-            flush=True,
-        )
+        def told(done: int, whole: int) -> None:
+            nonlocal said
+            percent = 100 * done // max(whole, 1)
+            if live or percent >= said + _STEP:
+                said = percent
+                say(f"{what}: {percent} % ({done} of {whole})")
 
-    try:
         yield told
-    finally:
-        if live and not quiet:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -2,12 +2,12 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from blazar.adapters.cli.exits import OK, WrongUse
-from blazar.adapters.cli.render import Column, Style, clean, is_terminal, safe_text, table
+from blazar.adapters.cli.progress import redrawn
+from blazar.adapters.cli.render import Column, clean, table
 from blazar.adapters.cli.root import Root
 from blazar.adapters.cli.say import confirm, put_json, say_pruned
 from blazar.application.engines.install_lane import Offered, Wish
@@ -67,7 +67,7 @@ def install(args: argparse.Namespace, root: Root) -> int:
         engine = _fork(args, root)
         sentence = teaching.fork_installed(engine.tag, engine.source, engine.architectures)
     else:
-        with _said(args) as say:
+        with redrawn(args) as say:
             engine = root.engines.lanes.venv(EngineKind(args.kind), args.tag, args.backend, say)
         sentence = teaching.engine_installed(engine.tag, engine.active)
     pruning = root.engines.prune(engine)
@@ -78,7 +78,7 @@ def install(args: argparse.Namespace, root: Root) -> int:
 
 def _fork(args: argparse.Namespace, root: Root) -> "Engine":
     wish = Wish(args.sha256 or "", args.tag, _backend(args))
-    with _said(args) as say:
+    with redrawn(args) as say:
         if args.lane:
             return root.engines.lanes.lane(args.lane, wish, _told(say))
         return root.engines.lanes.fork(args.fork, args.arch, wish, _told(say))
@@ -86,7 +86,7 @@ def _fork(args: argparse.Namespace, root: Root) -> "Engine":
 
 def update(args: argparse.Namespace, root: Root) -> int:
     """The newest version of a Python environment beside the one that serves, and active once it runs."""
-    with _said(args) as say:
+    with redrawn(args) as say:
         done = root.engines.lanes.update_venv(EngineKind(args.kind), say)
         pruning = root.engines.prune(done.now)
     if done.changed:
@@ -150,29 +150,6 @@ def _backend(args: argparse.Namespace) -> Backend | None:
     if args.backend not in set(Backend):
         raise WrongUse(teaching.venv_backend_unknown("llamacpp", args.backend, [*Backend]))
     return Backend(args.backend)
-
-
-@contextmanager
-def _said(args: argparse.Namespace) -> Iterator[Callable[[str], None]]:
-    """One line on a terminal that is drawn anew, else line after line; nothing where no words are wanted."""
-    quiet, live = args.quiet or args.json, is_terminal(sys.stderr)
-
-    def say(text: str) -> None:
-        if quiet:
-            return
-        line = safe_text(text)
-        print(
-            f"\r\x1b[K{Style(sys.stderr).dim(line[:100])}" if live else line,
-            end="" if live else "\n",
-            file=sys.stderr,
-            flush=True,
-        )
-
-    try:
-        yield say
-    finally:
-        if live and not quiet:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def _told(say: Callable[[str], None]) -> Callable[[str, int, int], None]:

@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from blazar.adapters.cli.progress import Bar, Lines, aside, downloading
+from blazar.adapters.cli.progress import LONGEST, Bar, Lines, aside, downloading, redrawn
 
 
 class Terminal(io.StringIO):
@@ -83,3 +83,15 @@ def test_a_line_between_bars() -> None:
     out = Terminal()
     aside(words(), "comparing", out)
     assert out.getvalue() == "\r\x1b[Kcomparing\n"
+
+
+def test_a_line_that_is_drawn_anew_is_gone_afterwards() -> None:
+    """On a terminal it is cut, so that it does not wrap; piped it is a line like any other; with --quiet it is nothing."""
+    terminal, pipe, silence = Terminal(), io.StringIO(), io.StringIO()
+    for stream, quiet in ((terminal, False), (pipe, False), (silence, True)):
+        with redrawn(words(quiet=quiet), stream) as say:
+            say("a" * (LONGEST + 1))
+    assert "a" * (LONGEST + 1) not in terminal.getvalue()
+    assert terminal.getvalue().endswith("\r\x1b[K")
+    assert pipe.getvalue() == "a" * (LONGEST + 1) + "\n"
+    assert silence.getvalue() == ""
