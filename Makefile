@@ -11,9 +11,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 demo: $(DEMO_STAMP)
 	@$(BIN)/python scripts/demo.py
 
-# `check` has run the tests of shape already.
+# `check` has run the tests of shape already. A file stays with one worker, and they go in the order of the folders:
+# those that wait for processes come first.
 test: check
-	$(BIN)/python -m pytest --ignore=tests/contract/shape
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --ignore=tests/contract/shape
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

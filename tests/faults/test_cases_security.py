@@ -238,7 +238,8 @@ def test_a_child_cannot_be_used_past_the_gateway(cases: Daemon) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", row["port"], timeout=WATCHDOG)
         try:
             connection.request("POST", PATHS["openai"], b"{}", bearer(key))
-            assert connection.getresponse().status == 401
+            with connection.getresponse() as answer:
+                assert answer.status == 401
         finally:
             connection.close()
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -86,14 +86,13 @@ class Daemon:
 
     def ask(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Answer:
         """One request on a connection of its own."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WATCHDOG)
-        try:
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=WATCHDOG)) as connection:
             data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
             connection.request(method, path, body=data, headers={"content-type": "application/json", **(headers or {})})
-            got = connection.getresponse()
-            return Answer(got.status, {k.lower(): v for k, v in got.getheaders()}, got.read())
-        finally:
-            connection.close()
+            with (
+                connection.getresponse() as got
+            ):  # it holds the socket, and an answer cut short is never read to its end
+                return Answer(got.status, {k.lower(): v for k, v in got.getheaders()}, got.read())
 
     def cli(self, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         """Run one verb against this daemon's folders."""

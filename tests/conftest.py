@@ -1,0 +1,38 @@
+"""What holds for every test: reports that a worker can send, and leaks that are charged to the module which left them."""
+
+import gc
+import os
+from collections.abc import Generator, Iterator
+
+import pytest
+
+MOST_WORKERS = 8
+"""Each holds a third of a gigabyte of collected tests, and some start engines."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than processors that this process may use: what takes long mostly waits for a process of its own."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(usable + 1, MOST_WORKERS)
+
+
+def pytest_collection_finish() -> None:
+    """Tens of thousands of collected tests live to the end: the collector need not walk them again after each module."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _leaks_are_found_where_they_are() -> Iterator[None]:
+    """A socket or file that was never closed warns when it is collected, which is an error: here, not in a later module."""
+    yield
+    gc.collect()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Lone surrogates, which some tests log on purpose, cannot go from a worker to the process that reports."""
+    report = yield
+    report.sections = [(name, text.encode("utf-8", "backslashreplace").decode()) for name, text in report.sections]
+    return report
