@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from blazar.domain import teaching
+from blazar.domain.addresses import is_inside
 from blazar.domain.errors import Malformed
 from blazar.domain.harmless import harmless
 from blazar.domain.kinds import EngineKind, Provenance
@@ -26,7 +27,10 @@ _REPO = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})/[A-Za-z0-9_][A-Za-z0-9._-
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _ARCH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_URL = re.compile(r"https://[A-Za-z0-9][^\s\x00-\x20\x7f\\@]{3,2000}")
+_URL = re.compile(r"https://(?P<host>[A-Za-z0-9][A-Za-z0-9.-]{0,252})(?::\d{1,5})?/[^\s\x00-\x20\x7f\\@]{1,2000}")
+_HERE = re.compile(r"http://(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?/[^\s\x00-\x20\x7f\\@]{1,2000}")
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+"""Hosts that are this very machine."""
 
 
 class LaneAsset(NamedTuple):
@@ -83,8 +87,12 @@ class Fork(NamedTuple):
     commit: str
 
 
-def read_list(found: object) -> LaneList:
-    """The lanes of a decoded list. Raises `Malformed` for what is no list at all; fields that nobody knows are passed over."""
+def read_list(found: object, *, host: str = "") -> LaneList:
+    """The lanes of a decoded list. Raises `Malformed` for what is no list at all; fields that nobody knows are passed over.
+
+    `host` is who served the list in the end ("": nobody knows). Only this machine's own may name files on this machine, which need
+    no https, and only one of this network such in it.
+    """
     if not isinstance(found, dict) or not isinstance(found.get("lanes"), list):
         raise Malformed(teaching.registry_no_list())
     if type(found.get("version")) is not int or found["version"] != SCHEMA:
@@ -95,7 +103,7 @@ def read_list(found: object) -> LaneList:
     troubles = []
     for number, entry in enumerate(found["lanes"], 1):
         try:
-            lane = _lane(entry, lanes)
+            lane = _lane(entry, lanes, host)
             lanes[lane.name] = lane
         except _Wrong as wrong:
             troubles.append(teaching.registry_lane_left_out(_called(entry, number), wrong.field, wrong.want))
@@ -171,7 +179,7 @@ class _Wrong(Exception):
         self.field, self.want = field, want
 
 
-def _lane(entry: object, others: Mapping[str, ForkLane]) -> ForkLane:
+def _lane(entry: object, others: Mapping[str, ForkLane], host: str) -> ForkLane:
     if not isinstance(entry, dict):
         raise _Wrong("lanes", "objects")
     kind = _text(entry, "kind", None, f"one of {', '.join(EngineKind)}")
@@ -185,7 +193,7 @@ def _lane(entry: object, others: Mapping[str, ForkLane]) -> ForkLane:
         architectures=_architectures(entry.get("architectures")),
         license=_license(entry.get("license")),
         build=_recipe(entry.get("build", "")),
-        assets=_assets(entry.get("assets", [])),
+        assets=_assets(entry.get("assets", []), host),
         source_sha256=_text(entry, "source_sha256", _SHA256, "64 hexadecimal digits")
         if "source_sha256" in entry
         else "",
@@ -230,7 +238,7 @@ def _recipe(found: object) -> str:
     return found
 
 
-def _assets(found: object) -> tuple[LaneAsset, ...]:
+def _assets(found: object, host: str) -> tuple[LaneAsset, ...]:
     if not isinstance(found, list) or len(found) > 50:
         raise _Wrong("assets", "a list")
     assets = []
@@ -239,13 +247,29 @@ def _assets(found: object) -> tuple[LaneAsset, ...]:
             raise _Wrong("assets", "a list of objects")
         if not isinstance(one.get("sha256"), str) or not _SHA256.fullmatch(one["sha256"]):
             raise _Wrong("assets", "given with a sha256 each")
-        if not isinstance(one.get("url"), str) or not _URL.fullmatch(one["url"]):
-            raise _Wrong("assets", "at https addresses")
+        url = one.get("url")
+        if not isinstance(url, str) or not _may_name(host, url):
+            raise _Wrong("assets", "at https addresses out in public")
         system, machine = one.get("system"), one.get("machine")
         if system not in ("linux", "darwin", "windows") or machine not in ("x86_64", "arm64"):
             raise _Wrong("assets", "for a system (linux, darwin, windows) and a machine (x86_64, arm64)")
-        assets.append(LaneAsset(system, machine, one["url"], one["sha256"]))
+        assets.append(LaneAsset(system, machine, url, one["sha256"]))
     return tuple(assets)
+
+
+def _may_name(host: str, url: str) -> bool:
+    if host in LOOPBACK and _HERE.fullmatch(url):
+        return True
+    match = _URL.fullmatch(url)
+    if match is None or not is_inside(match["host"]):
+        return match is not None
+    return host in LOOPBACK or (bool(host) and is_inside(host) and not _is_loopback(match["host"]))
+
+
+def _is_loopback(name: str) -> bool:
+    """Also as resolvers understand it: a name of this machine, or 127 and whatever."""
+    name = name.lower().removesuffix(".")
+    return name == "localhost" or name.endswith(".localhost") or "." not in name or name.startswith(("127.", "0"))
 
 
 def _called(entry: object, number: int) -> str:

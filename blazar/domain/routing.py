@@ -233,7 +233,7 @@ def _nothing(
         return architecture_unserved(subject, engines)
     if forks := [engine.tag for engine in there if engine.kind in driven]:
         # Anything else of a kind that is driven would have been taken.
-        return Unserved(teaching.only_forks(forks, kinds[0]))
+        return Unserved(teaching.only_forks(forks, kinds[0], tags))
     if subject.weights is Weights.GGUF:
         return Unserved(teaching.no_engine(kinds[0], tags))
     if (say := _UNSERVED.get(subject.weights)) is not None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from blazar.application.ports.engines import EngineCatalog
+from blazar.application.ports.engines import EngineCatalog, Judge
 from blazar.domain.errors import EngineNotFound
 from blazar.domain.kinds import RANK, EngineKind, Provenance
 from blazar.domain.records import Engine
@@ -71,10 +71,13 @@ class MemoryEngineCatalog(EngineCatalog):
     def heal_paths(self) -> list[str]:
         return []
 
-    def remove_engine(self, tag: str) -> None:
-        row = self._rows.pop(tag, None)
+    def remove_engine(self, tag: str, judge: Judge | None = None) -> None:
+        row = self._rows.get(tag)
         if row is None:
             raise EngineNotFound(tag, sorted(self._rows))
+        if judge is not None:
+            judge(self.list_engines())
+        del self._rows[tag]
         if self._active.get(row.kind) == tag:
             self._hand_over(row.kind)
 

@@ -63,6 +63,10 @@ class FakeSources(Sources):
         self._fetch(f"{repo}@{commit}", sha256, told)
         return Fetched(f"/downloads/{commit}.tar.gz", sha256 or "a" * 64)
 
+    def release(self, repo: str, tag: str, sha256: str, told: Told) -> Fetched:
+        self._fetch(f"{repo}@{tag}", sha256, told)
+        return Fetched(f"/downloads/{tag}.tar.gz", sha256 or "a" * 64)
+
     def asset(self, url: str, sha256: str, told: Told) -> str:
         self._fetch(url, sha256, told)
         return f"/downloads/{url.rsplit('/', 1)[-1]}"

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from blazar.domain import teaching
+from blazar.domain.manners import LARGEST_ANSWER
 from tests.faults.conftest import StubDaemon
 from tests.faults.streams import PATHS, RawClient, body_for
 from tests.support.daemon import WATCHDOG, alive, wait_until
@@ -138,6 +140,20 @@ def test_garbage_from_the_child_ends_in_one_error_and_frees_the_slot(stub_daemon
         assert seen.endswith(b"0\r\n\r\n")
     assert daemon.ask("POST", "/v1/chat/completions", body_for("stub:garbage", stream=False)).status == 502
     assert daemon.ask("POST", "/v1/chat/completions", body_for("hi", stream=False)).status == 200
+
+
+def test_an_answer_that_never_ends_is_dropped_and_frees_the_slot(stub_daemon: StubDaemon) -> None:
+    """At its bound and not at the end of memory, in every dialect; an endless refusal is what it began with (D9)."""
+    daemon = stub_daemon(config="slots = 1\n")
+    for path in PATHS.values():
+        answer = daemon.ask("POST", path, body_for("stub:endless_body=500", stream=False))
+        assert answer.status == 500
+        assert len(answer.body) < 10_000
+    assert daemon.ask("POST", PATHS["openai"], body_for("hi", stream=False)).status == 200
+    answer = daemon.ask("POST", PATHS["openai"], body_for("stub:endless_body", stream=False))
+    assert answer.status == 502
+    assert teaching.child_answer_too_large("m", LARGEST_ANSWER) == answer.json()["error"]["message"]
+    assert daemon.ask("POST", PATHS["openai"], body_for("hi", stream=False)).status == 200
 
 
 def test_half_a_header_and_a_close_is_a_502(stub_daemon: StubDaemon) -> None:

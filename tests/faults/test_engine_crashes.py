@@ -1,9 +1,11 @@
 """kill -9 before every single change to the disk that installing, pruning and removing an engine build makes (contract)."""
 
+import os
 import shutil
 import subprocess
+import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,8 @@ from blazar.domain.errors import Conflict, EngineNotFound
 from blazar.domain.kinds import EngineKind, Provenance
 from blazar.domain.records import Engine
 from tests.support.archives import Entry, digest, write_tar
-from tests.support.fault_points import killed_before, points
+from tests.support.fault_points import killed_before, overtaken, points
+from tests.support.release_feed import REPOSITORY, ReleaseHost, asset, release
 
 SERVER = b"#!/bin/sh\necho version: 1.0\n"
 TREE = [
@@ -31,7 +34,7 @@ class House:
         self.folder = folder
 
     def local(self) -> Local:
-        return Local(Folders(self.folder / "config.toml", self.folder / "data"), {}, lambda _: [])
+        return Local(Folders(self.folder / "config.toml", self.folder / "blazar"), {}, lambda _: [])
 
     def archive(self, tag: str) -> Path:
         return self.folder / f"{tag}.tar.gz"
@@ -42,6 +45,27 @@ class House:
         archive = self.archive(tag)
         engines.prune(engines.install(str(archive), digest(archive), tag, EngineKind.LLAMACPP))
         local.close()
+
+    def update(self, base: str) -> None:
+        """To the newest release of the feed at `base`."""
+        local = self.local()
+        local.env = {**local.env, "BLAZAR_GH_BASE": base}
+        local.engines().update(EngineKind.LLAMACPP, lambda *_: None, lambda _: None, gate=True)
+        local.close()
+
+    def adopt(self, tag: str) -> None:
+        """A build that was made here, and its folder."""
+        local = self.local()
+        local.engines().installer.adopt(str(self.make()), tag)
+        local.close()
+
+    def make(self) -> Path:
+        """As a compiler leaves it, beside the builds."""
+        folder = self.folder / "made"
+        (folder / "lib").mkdir(parents=True, exist_ok=True)
+        (folder / "llama-server").write_bytes(SERVER)
+        (folder / "lib" / "libx.so").write_bytes(b"ELF")
+        return folder
 
     def remove(self, tag: str) -> None:
         local = self.local()
@@ -69,9 +93,18 @@ class House:
             assert subprocess.run([row.server_path], capture_output=True, timeout=60).stdout == b"version: 1.0\n"
             assert (Path(row.server_path).parent / "lib" / "libx.so").read_bytes() == b"ELF"
         tags = {row.tag for row in rows}
-        assert {path.name for path in (self.folder / "data" / "engines").iterdir()} == tags
+        assert {path.name for path in (self.folder / "blazar" / "engines").iterdir()} == tags
         assert Counter(row.active for row in rows)[True] == 1
         return tags
+
+    def engine(self, *words: str) -> None:
+        """An engine verb, by a process of its own."""
+        env = {"PATH": os.environ["PATH"], "HOME": str(self.folder)}
+        env |= {"XDG_CONFIG_HOME": str(self.folder / "config"), "XDG_DATA_HOME": str(self.folder)}
+        done = subprocess.run(
+            [sys.executable, "-m", "blazar", "engine", *words], env=env, capture_output=True, timeout=60
+        )
+        assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +151,53 @@ def test_installing(copies: Callable[[str], House], tmp_path: Path) -> None:
             house.boot()
         else:
             house.install("b3")
+        assert house.check() == {"b1", "b2", "b3"}, steps[number]
+        shutil.rmtree(house.folder)
+
+
+@pytest.fixture
+def feed(furnished: Path) -> Iterator[ReleaseHost]:
+    """Of one release, b3."""
+    host, name = ReleaseHost(), "llama-b3-bin-linux-x64.tar.gz"
+    data = House(furnished).archive("b3").read_bytes()
+    host.publish([release("b3", asset(name, host.add(f"/{name}", data), data))], REPOSITORY)
+    yield host
+    host.close()
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # the feed's threads hold nothing of ours
+def test_updating(copies: Callable[[str], House], tmp_path: Path, feed: ReleaseHost) -> None:
+    """Before any change of a download, an installation and the new choice: one of the two is active, and the next update succeeds."""
+    whole = copies("whole")
+    steps = points(lambda: whole.update(feed.url), tmp_path / "steps")
+    assert whole.check() == {"b1", "b2", "b3"}
+    assert any("downloads" in step for step in steps)
+    for number in range(len(steps)):
+        house = copies(f"house{number}")
+        assert killed_before(lambda house=house: house.update(feed.url), number), steps[number]  # type: ignore[misc]
+        if number % 2:  # a daemon starts in between, or none does
+            house.boot()
+            assert house.check() >= {"b1", "b2"}, steps[number]
+        assert [row.tag for row in house.rows() if row.active] in (["b1"], ["b2"], ["b3"]), steps[number]
+        house.update(feed.url)
+        house.boot()
+        assert house.check() == {"b1", "b2", "b3"}, steps[number]
+        assert [row.tag for row in house.rows() if row.active] == ["b3"], steps[number]
+        assert list((house.folder / "blazar" / "downloads").iterdir()) == [], steps[number]
+        shutil.rmtree(house.folder)
+
+
+def test_a_build_that_was_made_here(copies: Callable[[str], House], tmp_path: Path) -> None:
+    """Compiled, or an environment of Python packages: whole and listed, or made once more."""
+    whole = copies("whole")
+    steps = points(lambda: whole.adopt("b3"), tmp_path / "steps")
+    assert whole.check() == {"b1", "b2", "b3"}
+    for number in range(len(steps)):
+        house = copies(f"house{number}")
+        assert killed_before(lambda house=house: house.adopt("b3"), number), steps[number]  # type: ignore[misc]
+        house.boot()
+        if "b3" not in house.check():
+            house.adopt("b3")
         assert house.check() == {"b1", "b2", "b3"}, steps[number]
         shutil.rmtree(house.folder)
 
@@ -178,3 +258,35 @@ def test_a_boot_is_killed_too(copies: Callable[[str], House], tmp_path: Path, be
         house.boot()
         assert house.check() == tags
         shutil.rmtree(house.folder)
+
+
+def _puts_aside(event: str, args: tuple[object, ...]) -> bool:
+    return event == "os.rename" and ".aside-" in str(args[1])
+
+
+def test_two_removals_at_once_leave_one_build(copies: Callable[[str], House]) -> None:
+    """Each alone may go; the one that decides last finds itself the last one, and is put back."""
+    house = copies("house")
+
+    def remove() -> None:
+        with pytest.raises(Conflict, match="'b1' is the only llamacpp build"):
+            house.remove("b1")
+
+    overtaken(remove, _puts_aside, lambda: house.engine("rm", "b2"))
+    assert house.check() == {"b1"}
+
+
+def test_two_removals_of_the_same_build_leave_nothing_of_it(copies: Callable[[str], House]) -> None:
+    """The slower one has nothing to put back."""
+    house = copies("house")
+    overtaken(lambda: house.remove("b1"), _puts_aside, lambda: house.engine("rm", "b1"))
+    assert house.check() == {"b2"}
+
+
+def test_pruning_leaves_what_is_chosen_meanwhile(copies: Callable[[str], House]) -> None:
+    """A person makes the build active that an install is about to delete."""
+    house = copies("house")
+    (house.folder / "config.toml").write_text("keep_tags = 1\n")
+    overtaken(lambda: house.install("b3"), _puts_aside, lambda: house.engine("use", "b2"))
+    assert house.check() == {"b1", "b2", "b3"}
+    assert [row.tag for row in house.rows() if row.active] == ["b2"]

@@ -16,7 +16,9 @@ from typing import Any
 
 import pytest
 
+from tests.support.archives import Entry, write_tar
 from tests.support.daemon import ONE_THREAD, Daemon, wait_until
+from tests.support.gguf_files import tiny
 from tests.support.registry import Answer
 from tests.support.release_feed import REPOSITORY, ReleaseHost, Served, asset, release
 from tests.support.shared import shared
@@ -88,6 +90,37 @@ def test_two_releases_are_installed_and_updated(house: House) -> None:
     assert not list(house.downloads.iterdir())
     assert house.run("rollback").returncode == 0
     assert house.rows() == {"b11435": False, "b11434": True}
+
+
+def decodes(folder: Path, speed: float) -> bytes:
+    """The archive of a build whose tool says that speed."""
+    said = json.dumps([{"n_gen": 8, "samples_ts": [speed] * 5}])
+    server = Entry("llama-server", b"#!/bin/sh\necho version: 1.0\n", mode=0o755)
+    tool = Entry("llama-bench", f"#!/bin/sh\necho '{said}'\n".encode(), mode=0o755)
+    return write_tar(folder / f"{speed}.tar.gz", [server, tool]).read_bytes()
+
+
+def test_a_release_that_decodes_half_as_fast_is_held_back(house: House, tmp_path: Path) -> None:
+    """By the verb, with both speeds: the old build serves on, nothing is fetched twice, and --no-gate takes it all the same."""
+    house.archives = {"b11434": decodes(tmp_path, 100.0), "b11435": decodes(tmp_path, 50.0)}
+    house.host.publish([house.row("b11434")])
+    house.daemon.must("engine", "install")
+    house.daemon.must("import", str(tiny().save(tmp_path / "m.gguf")), "--name", "m")
+    house.host.publish([house.row("b11435"), house.row("b11434")])
+    for _ in range(2):
+        done = house.run("update")
+        assert done.returncode == 1, done
+        assert "50.0" in done.stdout
+        assert "100.0" in done.stdout
+        assert house.rows() == {"b11434": True, "b11435": False}
+    assert len(house.served("b11435").asked) == 1
+    house.daemon.env["BLAZAR_ENGINE_GATE"] = "60%"
+    assert house.json("update")["outcome"] == "updated"
+    del house.daemon.env["BLAZAR_ENGINE_GATE"]
+    house.daemon.must("engine", "rollback")
+    assert house.rows() == {"b11434": True, "b11435": False}
+    assert house.json("update", "--no-gate")["outcome"] == "updated"
+    assert house.rows() == {"b11434": False, "b11435": True}
 
 
 def test_another_kind_from_its_own_project(house: House) -> None:

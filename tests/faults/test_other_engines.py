@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from blazar.domain.kinds import EngineKind, Weights
-from tests.support.daemon import ONE_THREAD, Answer, Daemon, alive, wait_until
+from tests.faults.streams import RawClient
+from tests.support.daemon import ONE_THREAD, WATCHDOG, Answer, Daemon, alive, wait_until
 from tests.support.engine import recorded
 from tests.support.other_engines import a_build, a_folder, enter
 from tests.support.safetensors_files import safetensors
@@ -136,6 +137,23 @@ def test_routes_of_llama_cpp_alone(name: str, request: pytest.FixtureRequest) ->
     assert (gap.status, count.status) == (400, 501)
     assert kind in gap.json()["error"]["message"]
     assert kind in count.json()["error"]["message"]
+    questions: dict[str, dict[str, object]] = {
+        "/tokenize": {"content": "a"},
+        "/detokenize": {"tokens": [1]},
+        "/apply-template": {"messages": [{"role": "user", "content": "a"}]},
+    }
+    for path, body in questions.items():
+        refused = rig.daemon.ask("POST", path, {"model": "m", **body})
+        assert (refused.status, kind in refused.json()["error"]["message"]) == (400, True)
+
+
+@pytest.mark.parametrize("name", ["mistral", "sglang"])
+def test_several_answers_are_made_of_single_ones(name: str, request: pytest.FixtureRequest) -> None:
+    """An engine that knows no `n` is never asked for it."""
+    rig: Rig = request.getfixturevalue(name)
+    answer = rig.ask(n=3)
+    assert [choice["index"] for choice in answer.json()["choices"]] == [0, 1, 2]
+    assert all("n" not in body for body in rig.bodies())
 
 
 def test_a_refused_field_keeps_its_status(sglang: Rig) -> None:
@@ -167,6 +185,22 @@ def test_one_engine_is_asked_one_request_at_a_time(tmp_path: Path) -> None:
     proof, *asked = rig.bodies()
     assert (proof["max_tokens"], len(asked)) == (1, 8)
     assert {(body["model"], body["max_tokens"]) for body in asked} == {("default_model", 4096)}
+
+
+def test_an_engine_that_cannot_be_stopped_is_busy_until_it_has_ended(tmp_path: Path) -> None:
+    """mlx-lm computes a whole answer to its end: who comes after a client that left waits in line, and runs beside nobody (L7)."""
+    rig = Rig(tmp_path, EngineKind.MLX, MLX_WORDS)
+    with rig.daemon:
+        assert rig.ask().status == 200
+        before = len(recorded(rig.record, "chat"))
+        body = {"model": "m", "messages": [{"role": "user", "content": "slowly"}]}
+        with RawClient(rig.daemon.port, CHAT, body):
+            assert wait_until(lambda: len(recorded(rig.record, "chat")) > before, WATCHDOG)
+        assert rig.daemon.ask("GET", "/api/ps").json()["models"][0]["in_flight"] == 1
+        answer = rig.ask()
+        assert (answer.status, rig.ask(stream=True).status) == (200, 200)
+        assert int(answer.headers["x-blazar-queue-ms"]) > 0
+    assert {row["beside"] for row in recorded(rig.record, "chat")} == {0}
 
 
 def test_a_process_that_stays_behind_a_failed_load_is_ended(tmp_path: Path) -> None:

@@ -182,6 +182,26 @@ def test_an_answer_under_way_is_unharmed(stub_daemon: StubDaemon) -> None:
         assert running(daemon)["m"]["pid"] != pid
 
 
+def test_a_lower_number_of_models_holds_at_once(stub_daemon: StubDaemon) -> None:
+    """Idle ones beyond it leave because of the reload, and the busy one answers to its end (D4)."""
+    daemon = stub_daemon(config="slots = 1\n")
+    with listening(daemon) as ears:
+        daemon.must("cp", "m", "third")
+        assert [chat(daemon, name) for name in ("m", "other")] == [200, 200]
+        body = body_for("stub:tokens=60 stub:interval_ms=25") | {"model": "third"}
+        with RawClient(daemon.port, PATHS["openai"], body) as client:
+            client.read_until(b"\n\n")
+            daemon.config_file.write_text(BASE + "max_loaded_models = 1\n")
+            hang_up(daemon)
+            assert ears.wait("evicted", 2)["cause"] == "reload"
+            assert {event["model"] for event in ears.of("evicted")} == {"m", "other"}
+            assert list(running(daemon)) == ["third"]
+            assert b"[DONE]" in client.read_all()
+        assert list(running(daemon)) == ["third"]
+        assert chat(daemon) == 200
+        assert list(running(daemon)) == ["m"]
+
+
 def test_keys_are_exchanged_while_it_runs(stub_daemon: StubDaemon) -> None:
     """The old key is refused and the new one is not, by the file alone; without the last one the gateway is open, loudly."""
     daemon = stub_daemon(config="slots = 1\n" + KEYED.format("a", "plm_old_secret"))

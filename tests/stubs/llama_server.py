@@ -23,6 +23,7 @@ Per request (generation and embedding routes only)
   pad=N             bytes added to each token
   half_header       sends half a header, then keeps the connection open; half_header=close closes it
   garbage           answers something that is not HTTP
+  endless_body      answers 200 with a text that never ends; endless_body=STATUS with that status
   garbage_event=N   after N tokens an event that is not JSON garbage_chunk=N  after N tokens a broken chunk length
   error_event=N     after N tokens an error event, then the end of the stream
   reset_after=N     after N tokens resets the connection     cut_after=N      closes without the final chunk
@@ -492,6 +493,9 @@ class Answer:
         if "garbage" in switches:
             await self.door.write(b"\x00\x01this is not HTTP\r\n\r\n")
             return True
+        if "endless_body" in switches:
+            await self.never_end(switches["endless_body"])
+            return True
         if "half_header" in switches:
             await self.door.write(b"HTTP/1.1 200 OK\r\nContent-Ty")
             if switches["half_header"] == "close":
@@ -505,6 +509,12 @@ class Answer:
             )
             return True
         return False
+
+    async def never_end(self, status):
+        status = "200" if status == "1" else status
+        await self.door.write(f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\n\r\n{{".encode())
+        while not self.door.gone:
+            await self.door.write(b'"a": 1,\n' * 2**17)
 
     def die(self):
         if "die_signal" in self.switches:

@@ -1,13 +1,69 @@
 """The words of `engine`: its verbs, their options and their help. Loaded where they can be meant."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from blazar.domain.kinds import EngineKind
 
 if TYPE_CHECKING:
-    from blazar.adapters.cli.parser import Family
+    from blazar.adapters.cli.parser import Family, Word
 
 KINDS = [kind.value for kind in EngineKind]
+
+EXAMPLES = {
+    "list": """\
+examples:
+  blazar engine list                       every build, and which one serves
+  blazar engine list --json                with source, digest and architectures
+  blazar engine list --available           forks that the registry offers
+""",
+    "install": """\
+examples:
+  blazar engine install                    the newest llama.cpp of the channel
+  blazar engine install --tag b11434       that release
+  blazar engine install --kind sdcpp       the engine that draws
+  blazar engine install --kind mlx --backend cpu
+  blazar engine install llama-b11434-bin-ubuntu-x64.tar.gz --sha256 HEX
+                                           a file, with its published checksum
+""",
+    "update": """\
+examples:
+  blazar engine update                     llama.cpp, unless the newest is slower
+  blazar engine update --kind sdcpp        another engine
+""",
+    "check": """\
+examples:
+  blazar engine check                      what an update would bring, kind by kind
+""",
+    "build": """\
+examples:
+  blazar engine build cpu                  the newest release, from its sources
+  blazar engine build cuda --release b11434 --jobs 8
+  blazar engine build cpu --source llama.cpp-b11434.tar.gz --sha256 HEX
+""",
+    "use": """\
+examples:
+  blazar engine use b11434                 models that load from now on run on it
+""",
+    "rollback": """\
+examples:
+  blazar engine rollback                   the llama.cpp before this one
+  blazar engine rollback --kind sdcpp      the same for another engine
+""",
+    "pin": """\
+examples:
+  blazar engine pin b11434                 it stays as it is until it is unpinned
+""",
+    "unpin": """\
+examples:
+  blazar engine unpin b11434               updates and pruning may take it again
+""",
+    "rm": """\
+examples:
+  blazar engine rm b11400                  a build that serves nothing any more
+""",
+}
+"""Below the help of each verb."""
 
 
 def add_engines(verbs: "Family") -> None:
@@ -17,40 +73,33 @@ def add_engines(verbs: "Family") -> None:
         "list, install, update, build, choose and remove engine builds",
         "list|install|update|check|build|use|rollback|pin|unpin|rm",
     )
-    listed = engine.add(
-        "list",
-        "list the engine builds, the active one of each kind first",
-        aliases=["ls"],
-        action="engine-list",
-        host=False,
-    )
+    listed = _add(engine, "list", "list the engine builds, the active one of each kind first", aliases=["ls"])
     listed.add_argument("--available", action="store_true", help="list what the capability registry offers instead")
     _add_install(engine)
     _add_update(engine)
     _add_build(engine)
-    use = engine.add("use", "make a build the active one of its kind", action="engine-use", host=False)
+    use = _add(engine, "use", "make a build the active one of its kind")
     use.add_argument("tag", metavar="TAG")
-    rollback = engine.add("rollback", "make the build active that was it before", action="engine-rollback", host=False)
+    rollback = _add(engine, "rollback", "make the build active that was it before")
     rollback.add_argument("--kind", choices=KINDS, default="llamacpp", metavar="K", help=_KIND)
-    pin = engine.add(
-        "pin", "hold a build: no update, pruning or retirement touches it", action="engine-pin", host=False
-    )
+    pin = _add(engine, "pin", "hold a build: no update, pruning or retirement touches it")
     pin.add_argument("tag", metavar="TAG")
-    unpin = engine.add("unpin", "let go of a build that was pinned", action="engine-unpin", host=False)
+    unpin = _add(engine, "unpin", "let go of a build that was pinned")
     unpin.add_argument("tag", metavar="TAG")
-    remove = engine.add("rm", "remove a build that nothing runs on", action="engine-rm", host=False)
+    remove = _add(engine, "rm", "remove a build that nothing runs on")
     remove.add_argument("tag", metavar="TAG")
+
+
+def _add(engine: "Family", name: str, text: str, aliases: Sequence[str] = ()) -> "Word":
+    return engine.add(name, text, aliases=aliases, action=f"engine-{name}", host=False, more=EXAMPLES[name])
 
 
 _KIND = f"of this kind: {', '.join(KINDS)} (default: llamacpp)"
 
 
 def _add_install(engine: "Family") -> None:
-    install = engine.add(
-        "install",
-        "install a release beside the builds that are there: downloaded, or from an archive",
-        action="engine-install",
-        host=False,
+    install = _add(
+        engine, "install", "install a release beside the builds that are there: downloaded, or from an archive"
     )
     install.add_argument(
         "file",
@@ -89,30 +138,36 @@ def _add_install(engine: "Family") -> None:
 
 
 def _add_update(engine: "Family") -> None:
-    update = engine.add(
-        "update",
-        "install the newest build of the channel and make it the active one, unless it is slower",
-        action="engine-update",
-        host=False,
+    update = _add(
+        engine, "update", "install the newest build of the channel and make it the active one, unless it is slower"
     )
     update.add_argument("--kind", choices=KINDS, default="llamacpp", metavar="K", help=_KIND)
     update.add_argument("--no-gate", action="store_true", help="do not compare its speed with the active one's")
-    engine.add("check", "look for newer builds and install nothing", action="engine-check", host=False)
+    _add(engine, "check", "look for newer builds and install nothing")
 
 
 def _add_build(engine: "Family") -> None:
-    build = engine.add(
+    build = _add(
+        engine,
         "build",
         "compile llama.cpp on this machine and install it; needs cmake and a compiler, and for cuda nvcc and nvidia-smi",
-        action="engine-build",
-        host=False,
     )
     build.add_argument("backend", choices=["cpu", "cuda"], metavar="cpu|cuda", help="what it is to compute with")
     build.add_argument(
-        "--source", metavar="PATH", help="an archive of the sources, or a folder that has them; required"
+        "--source",
+        metavar="PATH",
+        help="an archive of the sources, or a folder that has them (default: the release's own are fetched)",
     )
-    build.add_argument("--sha256", metavar="HEX", help="the archive's checksum as published; required for one")
-    build.add_argument("--tag", metavar="T", help="the release that it is, as b11434 (default: from the archive)")
+    build.add_argument(
+        "--sha256", metavar="HEX", help="the archive's checksum as published; required for an archive of --source"
+    )
+    build.add_argument(
+        "--release",
+        "--tag",
+        dest="tag",
+        metavar="T",
+        help="the release to build, as b11434 (default: the newest of update_channel, or as the name of --source says)",
+    )
     build.add_argument(
         "--jobs", type=jobs, default=0, metavar="N", help="compilers at the same time (default: one for each processor)"
     )

@@ -103,7 +103,7 @@ def _target(defaults: bool) -> argparse.ArgumentParser:
     return target
 
 
-class _Verb(Protocol):
+class Word(Protocol):
     """What a verb's options are added to."""
 
     def add_argument(self, *names: str, **about: Any) -> Any: ...
@@ -147,7 +147,7 @@ class Family:
 
     def add(
         self, name: str, text: str, *, aliases: Sequence[str] = (), action: str = "", host: bool = True, more: str = ""
-    ) -> _Verb:
+    ) -> Word:
         if not self._wants(name, *aliases):
             return _Left()
         verb: Parser = self._verbs.add_parser(
@@ -227,7 +227,7 @@ def _parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Na
     return args
 
 
-def _bind(verb: _Verb) -> None:
+def _bind(verb: Word) -> None:
     verb.add_argument(
         "--host", dest="bind_host", metavar="ADDRESS", help="address to listen on (default: host in config.toml)"
     )
@@ -382,6 +382,9 @@ def _add_models(verbs: Family) -> None:
     copy = verbs.add("cp", "give a model a second name; takes no space")
     copy.add_argument("source", metavar="SRC")
     copy.add_argument("target_name", metavar="DST")
+    create = verbs.add("create", "create a model from a Modelfile: other settings on the same weights, copied nowhere")
+    create.add_argument("name", metavar="NAME")
+    create.add_argument("-f", "--file", metavar="FILE", default="Modelfile", help="the Modelfile (default: Modelfile)")
     pull = verbs.add("pull", "download a model from a registry (not part of this build)")
     pull.add_argument("reference", nargs="?", metavar="REF")
 

@@ -80,7 +80,8 @@ class Lines:
         step = percent - percent % STEP
         if step > self._said.get(name, -1):
             self._said[name] = step
-            told = teaching.downloading(safe_text(name), _mib(done), _mib(total)) + (f" ({step} %)" if total else "")
+            whole = _mib(total) if total else ""
+            told = teaching.downloading(safe_text(name), _mib(done), whole) + (f" ({step} %)" if total else "")
             print(told, file=self._stream, flush=True)
 
     def end(self) -> None:

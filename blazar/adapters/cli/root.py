@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from blazar.adapters.cli.client import DaemonClient
     from blazar.adapters.cli.locate import Target
     from blazar.application.engines.build_engine import Order, Told
+    from blazar.application.engines.build_release import Wish as BuildWish
     from blazar.application.engines.check_currency import Currency
     from blazar.application.engines.install_lane import Offers, Wish
     from blazar.application.engines.install_release import Installed
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from blazar.application.ports.processes import Processes
     from blazar.application.ports.venvs import Say
     from blazar.domain.kinds import EngineKind
+    from blazar.domain.overlay import Overlay
     from blazar.domain.records import Engine, Model
 
 Verb = Callable[[argparse.Namespace, "Root"], int]
@@ -64,6 +66,10 @@ class Models(Protocol):
         """The second row."""
         ...
 
+    def create(self, name: str, overlay: "Overlay", *, fresh: bool) -> None:
+        """A model on the weights of `overlay.base`. `fresh`: nothing of what lies over that is taken over."""
+        ...
+
 
 class Pruning(NamedTuple):
     """Builds that an install pushed out, why others are still there, and how many are kept."""
@@ -91,6 +97,10 @@ class Engines(Protocol):
 
     def build(self, order: "Order", told: "Told") -> "Engine":
         """Make one from source and enter it."""
+        ...
+
+    def build_release(self, wish: "BuildWish", fetched: "Fetched", told: "Fetched") -> "Engine":
+        """Fetch a release's own source, make a build of it and enter that."""
         ...
 
     def release_in(self, name: str) -> str | None:

@@ -105,7 +105,12 @@ class ArchiveBuilds(EngineBuilds):
         if self._lives(folder):  # its row comes in a moment, and must not find it gone
             raise Conflict(teaching.engine_being_installed(tag))
         shutil.rmtree(self._aside(tag), ignore_errors=True)
-        _move(folder, self._aside(tag))
+        try:
+            _move(folder, self._aside(tag))
+        except StoreTrouble:
+            if folder.exists():
+                raise
+            return False  # another process removes it, and was faster
         return True
 
     def restore(self, tag: str) -> None:

@@ -6,13 +6,17 @@ is asked or answered, or start a task per request (only a new connection needs o
 
 import asyncio
 
-from blazar.adapters.engines.connection import Connection, Flight
+from blazar.adapters.engines.connection import Connection, Flight, Garbled
 from blazar.application.ports.upstream import ChildAnswer, ChildCall, Headers, Sink, Upstream
 from blazar.domain import teaching
 from blazar.domain.errors import ChildDied, ChildSilent, Fault
 
 MAX_IDLE = 32
 """Idle connections kept per child. In flight is bounded by its slots; each idle one may occupy a thread of the engine's server."""
+
+
+LARGEST_FETCHED = 16 * 2**20
+"""Bytes of an answer that is fetched whole: listings, health and counts take thousands, or with every histogram half a million."""
 
 
 class Refused(ChildDied):
@@ -49,7 +53,7 @@ class ChildPool(Upstream):
 
     async def fetch(self, call: ChildCall, within: float) -> ChildAnswer:
         loop = asyncio.get_running_loop()
-        whole = _Whole(loop.create_future())
+        whole = _Whole(loop.create_future(), self.model)
         flight = self.send(call, whole)
         silent = ChildSilent(teaching.child_silent(self.model, within))
         timer = loop.call_later(within, whole.on_fault, silent)
@@ -145,17 +149,23 @@ class ChildPool(Upstream):
 class _Whole(Sink):
     """Collects an answer for `fetch`."""
 
-    def __init__(self, answer: "asyncio.Future[ChildAnswer]") -> None:
-        self.answer = answer
+    def __init__(self, answer: "asyncio.Future[ChildAnswer]", model: str) -> None:
+        self.answer, self._model = answer, model
         self._status = 0
         self._headers: Headers = ()
         self._parts: list[bytes] = []
+        self._size = 0
 
     def on_head(self, status: int, headers: Headers) -> None:
         self._status, self._headers = status, headers
 
     def on_body(self, data: bytes) -> None:
-        self._parts.append(data)
+        self._size += len(data)
+        if self._size > LARGEST_FETCHED:
+            self._parts.clear()
+            self.on_fault(Garbled(teaching.child_answer_too_large(self._model, LARGEST_FETCHED)))
+        else:
+            self._parts.append(data)
 
     def on_end(self) -> None:
         if not self.answer.done():

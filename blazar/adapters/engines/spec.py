@@ -6,6 +6,7 @@ from typing import Protocol
 
 from blazar.application.ports.children import Buffer
 from blazar.domain.argv import Flag
+from blazar.domain.child_metrics import Metrics
 from blazar.domain.kinds import EngineKind
 from blazar.domain.launch import Brief, Drafts, Resolved, as_configured
 from blazar.domain.manners import LLAMACPP, Manners
@@ -45,6 +46,8 @@ class EngineSpec:
 
     `workers_flag` tells it of workers, and `paths` are flags whose words name files and folders: both are looked for before it starts.
 
+    `metrics` are its names for what it counts.
+
     `resolve` turns what configuration leaves open into settings that `flags` read; `extra_keys` are settings with words of a
     person's own, the winning one last; `drafts` says who will guess tokens ahead (memory is planned with
     it).
@@ -69,6 +72,7 @@ class EngineSpec:
     memory_log: Callable[[], MemoryLog] | None = None
     resolve: Callable[[Brief], Resolved] = as_configured
     manners: Manners = LLAMACPP
+    metrics: Metrics = Metrics()  # noqa: RUF009 - immutable
     failed: int = 0
     proof: bytes = b""
     alone: bool = False

@@ -1,7 +1,8 @@
 """Taking a hostile archive apart: every member is checked before a byte of it is written, and only plain things are written.
 
 No devices, no absolute or parent paths, no hardlinks, symbolic links only to a file beside them in the same archive, no
-setuid bits, bounded in bytes and members. Links are made last, so that nothing is ever written through one.
+setuid bits, bounded in bytes and members. Links are made last, so that nothing is ever written through one. Sources may have
+links to other places of theirs, which are passed over: those of llama.cpp are for Swift, and compiling follows none.
 """
 
 import os
@@ -114,8 +115,8 @@ class _Zip:
 class _Unpacking:
     """One archive into one empty folder."""
 
-    def __init__(self, archive: _Tar | _Zip, folder: Path) -> None:
-        self._archive, self._folder = archive, folder
+    def __init__(self, archive: _Tar | _Zip, folder: Path, *, sources: bool) -> None:
+        self._archive, self._folder, self._sources = archive, folder, sources
         self._left = MAX_BYTES
         self._links: list[tuple[Path, Member]] = []
         self._spelled: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -179,6 +180,8 @@ class _Unpacking:
         plain = name not in ("", ".", "..") and "/" not in member.link and "/" not in name and "\\" not in name
         target = path.parent / name
         if not plain or "\0" in name or not target.is_file() or target.is_symlink():
+            if self._sources and _stays(path.parent.relative_to(self._folder), member.link):
+                return
             raise BadArchive(teaching.archive_member(member.name, FAR_LINK))
         try:
             path.symlink_to(member.link)
@@ -186,14 +189,26 @@ class _Unpacking:
             raise BadArchive(teaching.archive_member(member.name, TWICE)) from None
 
 
-def unpack(file: IO[bytes], folder: Path) -> None:
-    """All of the archive into `folder`; raises `BadArchive`, or OSError when the disk cannot take it."""
+def _stays(at: Path, link: str) -> bool:
+    """Whether a link in that folder, by what it says, leads to somewhere in the archive."""
+    steps, depth = link.split("/"), len(at.parts)
+    if not link or link.startswith("/") or set(link) & set("\\\0:"):
+        return False
+    for step in steps:
+        depth += -1 if step == ".." else 0 if step in ("", ".") else 1
+        if depth < 0:
+            return False
+    return True
+
+
+def unpack(file: IO[bytes], folder: Path, *, sources: bool = False) -> None:
+    """All of the archive into `folder`, but for links between places of `sources`; raises `BadArchive`, or OSError when the disk cannot take it."""
     try:
         zipped = file.read(2) == b"PK"
         file.seek(0)
         archive = _Zip(file) if zipped else _Tar(file)
         try:
-            _Unpacking(archive, folder).run()
+            _Unpacking(archive, folder, sources=sources).run()
         finally:
             archive.close()
     except _DAMAGED as error:

@@ -1,6 +1,7 @@
 """Where builds are made: `engines/.building/<tag>/`, kept until a build is done, so that an interrupted one goes on."""
 
 import hashlib
+import os
 import re
 import shutil
 from collections.abc import Callable, Sequence
@@ -31,6 +32,8 @@ _LIBRARY = re.compile(r".+\.(?:so(?:\.\d+)*|dylib|dll|metal|metallib)")
 _DEEPEST = 3
 """Folders above the sources: an archive's own, and that of a package that holds them."""
 _MARK = "source.sha256"
+_LONGEST_LISTS = 1 << 20
+"""Bytes of a CMakeLists.txt that are looked at: llama.cpp's has 12000, and an archive may hold one of 16 GiB."""
 
 
 class DiskWorkshop(Workshop):
@@ -46,10 +49,11 @@ class DiskWorkshop(Workshop):
         path, place = Path(source).absolute(), self._dir / PLACE / tag
         if not path.exists():
             raise NotFound(teaching.no_such_file(source))
-        place.mkdir(parents=True, exist_ok=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
         self._claim(tag)
         with ExitStack() as undo:
             undo.callback(self.leave, tag)
+            place.mkdir(exist_ok=True)  # not before: who had the claim until now removed it
             at = _sources_in(path, 0) if path.is_dir() else self._unpacked(path, source, sha256, place)
             if at is None:
                 raise Malformed(teaching.build_source_wrong(source), "source")
@@ -59,6 +63,8 @@ class DiskWorkshop(Workshop):
 
     def _unpacked(self, path: Path, source: str, sha256: str, place: Path) -> Path | None:
         """The sources of this archive; what was unpacked of it before is used again, and compiled no second time."""
+        if not path.is_file():  # a pipe would be read without end
+            raise Malformed(teaching.bad_archive(source, teaching.no_plain_file()), "source")
         if not sha256:
             raise Malformed(teaching.sha256_needed(source), "sha256")
         wanted, mark = checked_sha256(sha256), place / _MARK
@@ -68,23 +74,29 @@ class DiskWorkshop(Workshop):
                 actual = hashlib.file_digest(file, "sha256").hexdigest()
                 if actual != wanted:
                     raise Malformed(teaching.sha256_differs(source, sha256, actual), "sha256")
-                if kept.is_dir() and mark.is_file() and mark.read_text(encoding="ascii").strip() == actual:
+                if kept.is_dir() and mark.is_file() and mark.read_bytes().strip() == actual.encode():
                     return _sources_in(kept, _DEEPEST)
                 file.seek(0)
                 shutil.rmtree(place)
                 kept.mkdir(parents=True)
-                unpack(file, kept)
-                mark.write_text(f"{actual}\n", encoding="ascii")
+                with ExitStack() as undo:  # half of an archive, or all of another, may be many GiB
+                    undo.callback(shutil.rmtree, kept, ignore_errors=True)
+                    unpack(file, kept, sources=True)
+                    if (at := _sources_in(kept, _DEEPEST)) is not None:
+                        mark.write_text(f"{actual}\n", encoding="ascii")
+                        undo.pop_all()
+                    return at
         except BadArchive as bad:
             raise Malformed(teaching.bad_archive(source, str(bad)), "source") from bad
         except OSError as error:
             raise Malformed(teaching.bad_archive(source, error.strerror or str(error)), "source") from error
-        return _sources_in(kept, _DEEPEST)
 
     def _fit(self, place: Path, at: Path) -> None:
         """Of cmake, which refuses a folder that it has configured for other sources, or that was moved since."""
         cache = place / "build" / "CMakeCache.txt"
-        if cache.is_file() and f"CMAKE_HOME_DIRECTORY:INTERNAL={at}\n" not in cache.read_text(encoding="utf-8"):
+        if cache.is_file() and f"CMAKE_HOME_DIRECTORY:INTERNAL={at}\n" not in cache.read_text(
+            encoding="utf-8", errors="surrogateescape"
+        ):
             shutil.rmtree(place / "build")
 
     def free(self) -> int:
@@ -115,14 +127,25 @@ class DiskWorkshop(Workshop):
 
     def _claim(self, tag: str) -> None:
         """Two compilers in one folder spoil each other's objects. The kernel's lock is gone with its process, however that ends."""
-        file = self._claim_file(tag).open("a", encoding="ascii")
+        while True:
+            with ExitStack() as undo:
+                file = undo.enter_context(self._claim_file(tag).open("a", encoding="ascii"))
+                try:
+                    if _flock is not None:
+                        _flock(file.fileno(), _ALONE)
+                except OSError as error:
+                    raise Conflict(teaching.build_under_way(tag)) from error
+                if self._is_named(tag, file):
+                    self._claims[tag] = file
+                    undo.pop_all()
+                    return
+
+    def _is_named(self, tag: str, file: IO[str]) -> bool:
+        """Whether it still is the file of that name: who was done with it removed it, and others lock another one by now."""
         try:
-            if _flock is not None:
-                _flock(file.fileno(), _ALONE)
-        except OSError as error:
-            file.close()
-            raise Conflict(teaching.build_under_way(tag)) from error
-        self._claims[tag] = file
+            return os.path.samestat(self._claim_file(tag).stat(), os.fstat(file.fileno()))
+        except FileNotFoundError:
+            return False
 
     def _claim_file(self, tag: str) -> Path:
         return self._dir / PLACE / f"{tag}.lock"
@@ -134,7 +157,12 @@ def _sources_in(top: Path, deepest: int) -> Path | None:
     for _ in range(deepest + 1):
         for folder in level:
             lists = folder / "CMakeLists.txt"
-            if lists.is_file() and _PROJECT.search(lists.read_text(encoding="utf-8", errors="replace")):
+            if lists.is_file() and _PROJECT.search(_beginning(lists)):
                 return folder
         level = sorted(path for folder in level for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
     return None
+
+
+def _beginning(lists: Path) -> str:
+    with lists.open("rb") as file:
+        return file.read(_LONGEST_LISTS).decode("utf-8", "replace")

@@ -91,6 +91,8 @@ def _inspect(at: Path, parts: Sequence[tuple[str, str]]) -> FileFacts:
                 str(at), "it is no diffusion checkpoint, and language models are read as GGUF or safetensors"
             )
         return drawings.facts_of_set(main, ())
+    if low.endswith(".json") and at.is_file() and (at.parent / modelfolder.CONFIG).is_file():
+        raise Malformed(teaching.name_the_folder(str(at), str(at.parent)), "path")
     return _gguf(at)
 
 

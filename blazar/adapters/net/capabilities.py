@@ -22,7 +22,6 @@ from blazar.domain.errors import BlazarError, Malformed, RegistryTrouble
 
 WHOLE_SECS = 10.0
 """A request and its answer (architecture document): who waits for more is a person before a terminal."""
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _RELEASE = re.compile(r"b\d{3,9}")
 _ETAG = re.compile(r"[\x21-\x7e]{1,200}")
 
@@ -43,7 +42,7 @@ class HttpCapabilityRegistry(CapabilityRegistry):
         if not url:
             return LaneList()
         parts = urlsplit(url)
-        if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
+        if parts.scheme != "https" and parts.hostname not in capability.LOOPBACK:
             raise RegistryTrouble(teaching.registry_insecure(url))
         before = self._read(url)
         headers = {"if-none-match": before["etag"]} if before and before.get("etag") else {}
@@ -51,14 +50,14 @@ class HttpCapabilityRegistry(CapabilityRegistry):
         try:
             with web.get(url, teaching.registry_name(), headers) as answer:
                 if answer.status_code == 304 and before:
-                    return self._remember(url, read_list(before["list"]))
+                    return self._remember(url, read_list(before["list"], host=before["host"]))
                 body = _bounded(web, web.parts(answer))
-                etag = answer.headers.get("etag", "")
+                etag, host = answer.headers.get("etag", ""), answer.url.host  # where a redirect led, if there was one
         finally:
             web.close()
         found = _decoded(web, body)
-        lanes = read_list(found)
-        self._write({"url": url, "etag": etag if _ETAG.fullmatch(etag) else "", "list": found})
+        lanes = read_list(found, host=host)
+        self._write({"url": url, "host": host, "etag": etag if _ETAG.fullmatch(etag) else "", "list": found})
         return self._remember(url, lanes)
 
     def kept(self) -> LaneList:
@@ -67,7 +66,7 @@ class HttpCapabilityRegistry(CapabilityRegistry):
             lanes = LaneList()
             if before := self._read(url):
                 with suppress(Malformed):  # an older Blazar's, or somebody's hand
-                    lanes = read_list(before["list"])
+                    lanes = read_list(before["list"], host=before["host"])
             self._remember(url, lanes)
         return self._memory[1] if self._memory else LaneList()
 
@@ -81,8 +80,9 @@ class HttpCapabilityRegistry(CapabilityRegistry):
             if url and self._file.stat().st_size <= 2 * capability.LARGEST:
                 kept = json.loads(self._file.read_bytes())
                 if isinstance(kept, dict) and kept.get("url") == url and "list" in kept:
-                    etag = kept.get("etag")
-                    return {**kept, "etag": etag if isinstance(etag, str) and _ETAG.fullmatch(etag) else ""}
+                    etag, host = kept.get("etag"), kept.get("host")
+                    known = isinstance(etag, str) and isinstance(host, str) and _ETAG.fullmatch(etag)
+                    return {**kept, "etag": etag if known else "", "host": host if isinstance(host, str) else ""}
         return {}
 
     def _write(self, kept: dict[str, Any]) -> None:

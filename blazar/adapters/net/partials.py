@@ -203,6 +203,12 @@ def sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
+def discard(path: Path) -> None:
+    """Delete a file that is complete, and the note that a crash right after its rename left beside it."""
+    path.unlink(missing_ok=True)
+    path.with_name(path.name + NOTE).unlink(missing_ok=True)
+
+
 def sweep(folder: Path, older_than: float) -> None:
     """Delete partials that nobody has touched since a moment and nobody works on."""
     for part in folder.glob(f"*{PART}") if folder.is_dir() else ():

@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +16,7 @@ import httpx
 import blazar
 from blazar.adapters.net.cutoff import Cutoff
 from blazar.domain import teaching
+from blazar.domain.addresses import is_inside
 from blazar.domain.errors import BlazarError, Busy, Forbidden, NotFound, RegistryGarbled, RegistryTrouble
 
 MOST_HOPS = 5
@@ -45,7 +45,7 @@ class Web:
         whole_secs: float = WHOLE_SECS,
     ) -> None:
         self.base = base.rstrip("/")
-        self.host, self._name = _place(self.base)
+        self.host = _place(self.base)
         self._variable = variable
         self._token, self._read_secs = token.strip(), read_secs
         if not _TOKEN.fullmatch(self._token):
@@ -143,7 +143,7 @@ class Web:
             impossible
             or downgrade
             or to.scheme not in ("http", "https")
-            or (_inside(to.host) and not _inside(self._name))
+            or (is_inside(to.host) and not is_inside(httpx.URL(url).host))
         ):
             raise RegistryTrouble(teaching.remote_astray(self.host, f"{to.scheme}://{to.host}"[:200]))
 
@@ -199,27 +199,19 @@ def checked_base(variable: str, value: str) -> str:
     return value
 
 
-def _place(base: str) -> tuple[str, str]:
-    """What sentences call a registry, with its port where it says one, and the host's bare name."""
+def _place(base: str) -> str:
+    """What sentences call a registry, with its port where it says one."""
     try:
         parts = urlsplit(base)
         name, port = parts.hostname or base, parts.port
     except ValueError:
-        return base, base
+        return base
     shown = f"[{name}]" if ":" in name else name
-    return (shown if port is None else f"{shown}:{port}"), name
+    return shown if port is None else f"{shown}:{port}"
 
 
 def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port
-
-
-def _inside(host: str) -> bool:
-    """Whether a host is an address of this machine or its network, as far as its spelling tells."""
-    try:
-        return not ip_address(host.strip("[]")).is_global
-    except ValueError:
-        return host == "localhost" or host.endswith((".localhost", ".local", ".internal"))
 
 
 def _seconds(text: str) -> int:

@@ -1,31 +1,25 @@
-"""The catalogs of models and engines on SQLite. Rows come in and go out as domain records.
+"""The catalogs of models and engines on SQLite. Rows come in and go out as domain records (`rows`).
 
-A row that this version cannot read, of a kind that a newer one knows or changed by hand, is as good as none and stays where it is:
-one of them must not take all others along.
-Importing this costs a third of a second (SQLModel): thin verbs must not.
+Importing this costs a third of a second (SQLModel): thin verbs must not, and `swift` spares it those that only read.
 """
 
 import json
 import math
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
-from typing import TypeVar
 
 from sqlmodel import Session, col, select
 
 from blazar.adapters.store.anchor import Anchor
 from blazar.adapters.store.database import Database
+from blazar.adapters.store.rows import engine_of, model_of, read, read_all
 from blazar.adapters.store.tables import EngineRow, ModelRow
 from blazar.application.ports.catalog import ModelCatalog
-from blazar.application.ports.engines import EngineCatalog
+from blazar.application.ports.engines import EngineCatalog, Judge
 from blazar.domain import teaching
 from blazar.domain.errors import Conflict, EngineNotFound
-from blazar.domain.kinds import RANK, EngineKind, Provenance, Weights
+from blazar.domain.kinds import RANK, EngineKind, Provenance
 from blazar.domain.records import Engine, Model
-
-_Row = TypeVar("_Row", ModelRow, EngineRow)
-_Record = TypeVar("_Record", Model, Engine)
 
 _ELSEWHERE = (Provenance.LOCAL, Provenance.EMBEDDED)
 """Not ours: their paths are the user's, wherever they lie (contract)."""
@@ -40,16 +34,16 @@ class SqliteModelCatalog(ModelCatalog):
 
     def find_model(self, name: str) -> Model | None:
         with self._database.reading() as session:
-            return _read(self._record, session.get(ModelRow, name))
+            return read(model_of, session.get(ModelRow, name), self._anchor)
 
     def list_models(self) -> list[Model]:
         with self._database.reading() as session:
             rows = session.exec(select(ModelRow).order_by(col(ModelRow.name)))
-            return [model for row in rows if (model := _read(self._record, row)) is not None]
+            return read_all(model_of, rows, self._anchor)
 
     def add_model(self, model: Model) -> None:
         with self._database.writing() as session:
-            if _read(self._record, session.get(ModelRow, model.name)) is not None:
+            if read(model_of, session.get(ModelRow, model.name), self._anchor) is not None:
                 raise Conflict(teaching.name_taken(model.name))
             session.merge(self._row(model))
 
@@ -83,26 +77,6 @@ class SqliteModelCatalog(ModelCatalog):
             components=json.dumps([[role, self._anchor.stored(file)] for role, file in model.components]),
         )
 
-    def _record(self, row: ModelRow) -> Model:
-        return Model(
-            name=row.name,
-            files=tuple(self._anchor.live(file) for file in json.loads(row.files)),
-            sizes=tuple(json.loads(row.sizes)),
-            weights=Weights(row.weights),
-            arch=row.arch,
-            quant=row.quant,
-            parameters=row.parameters,
-            ctx_train=row.ctx_train,
-            embedding_length=row.embedding_length,
-            pooling=row.pooling,
-            template=row.template,
-            owned=row.owned,
-            digest=row.digest,
-            imported_at=row.imported_at,
-            folder=self._anchor.live(row.folder) if row.folder else "",
-            components=tuple((role, self._anchor.live(file)) for role, file in json.loads(row.components)),
-        )
-
 
 class SqliteEngineCatalog(EngineCatalog):
     """The `engines` table. Every writing method leaves exactly one active build to each kind that has any."""
@@ -113,13 +87,13 @@ class SqliteEngineCatalog(EngineCatalog):
 
     def find_engine(self, tag: str) -> Engine | None:
         with self._database.reading() as session:
-            return _read(self._record, session.get(EngineRow, tag))
+            return read(engine_of, session.get(EngineRow, tag), self._anchor)
 
     def list_engines(self) -> list[Engine]:
         order = (EngineRow.kind, col(EngineRow.active).desc(), col(EngineRow.installed_at).desc(), EngineRow.tag)
         with self._database.reading() as session:
             rows = session.exec(select(EngineRow).order_by(*order))
-            return [engine for row in rows if (engine := _read(self._record, row)) is not None]
+            return read_all(engine_of, rows, self._anchor)
 
     def add_engine(self, engine: Engine) -> None:
         with self._database.writing() as session:
@@ -148,7 +122,7 @@ class SqliteEngineCatalog(EngineCatalog):
 
     def amend_engine(self, tag: str, change: Callable[[Engine], Engine]) -> Engine:
         with self._database.writing() as session:
-            before = _read(self._record, session.get(EngineRow, tag))
+            before = read(engine_of, session.get(EngineRow, tag), self._anchor)
             if before is None:
                 raise EngineNotFound(tag, sorted(session.exec(select(EngineRow.tag))))
             after = replace(change(before), tag=tag, kind=before.kind, active=before.active)
@@ -157,7 +131,7 @@ class SqliteEngineCatalog(EngineCatalog):
 
     def heal_paths(self) -> list[str]:
         with self._database.reading() as session:
-            rows = [row for row in session.exec(select(EngineRow)) if _read(self._record, row) is not None]
+            rows = [row for row in session.exec(select(EngineRow)) if read(engine_of, row, self._anchor) is not None]
             healed = [row.tag for row in rows if self._rescued(row) != row.server_path]
         if healed:  # else nothing is written: a start must not need to
             with self._database.writing() as session:
@@ -169,11 +143,14 @@ class SqliteEngineCatalog(EngineCatalog):
     def _rescued(self, row: EngineRow) -> str:
         return row.server_path if row.provenance in _ELSEWHERE else self._anchor.rescued(row.server_path, row.tag)
 
-    def remove_engine(self, tag: str) -> None:
+    def remove_engine(self, tag: str, judge: Judge | None = None) -> None:
         with self._database.writing() as session:
             row = session.get(EngineRow, tag)
             if row is None:
                 raise EngineNotFound(tag, sorted(session.exec(select(EngineRow.tag))))
+            if judge is not None:
+                rows = session.exec(select(EngineRow))
+                judge(read_all(engine_of, rows, self._anchor))
             session.delete(row)
             session.flush()
             _hand_over(session, row.kind)
@@ -197,33 +174,6 @@ class SqliteEngineCatalog(EngineCatalog):
             used_at=engine.used_at,
             superseded_at=engine.superseded_at,
         )
-
-    def _record(self, row: EngineRow) -> Engine:
-        server = self._anchor.live(row.server_path)
-        return Engine(
-            tag=row.tag,
-            kind=EngineKind(row.kind),
-            provenance=Provenance(row.provenance),
-            server_path=server,
-            version=row.version,
-            active=row.active,
-            installed_at=row.installed_at,
-            command=self._anchor.live_words(json.loads(row.command), server),
-            release=row.release,
-            source=row.source,
-            digest=row.digest,
-            pinned=row.pinned,
-            architectures=tuple(map(str, json.loads(row.architectures))),
-            used_at=row.used_at,
-            superseded_at=row.superseded_at,
-        )
-
-
-def _read(record: Callable[[_Row], _Record], row: _Row | None) -> _Record | None:
-    """None for no row, and for one that cannot be read."""
-    with suppress(ValueError, TypeError, AttributeError):
-        return record(row) if row is not None else None
-    return None
 
 
 def _rows_of(session: Session, kind: str) -> Sequence[EngineRow]:

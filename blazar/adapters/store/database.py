@@ -14,7 +14,8 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlmodel import Session
 
-from blazar.adapters.store.migrations import VERSION, found_version, migrate
+from blazar.adapters.store.migrations import found_version, migrate
+from blazar.adapters.store.rows import VERSION
 from blazar.domain import teaching
 from blazar.domain.errors import StoreTrouble
 

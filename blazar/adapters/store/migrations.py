@@ -8,11 +8,10 @@ from collections.abc import Callable
 
 from sqlalchemy import Connection, inspect, text
 
+from blazar.adapters.store.rows import VERSION
 from blazar.adapters.store.tables import Row
 from blazar.domain import teaching
 from blazar.domain.errors import StoreTrouble
-
-VERSION = 5
 
 
 def found_version(connection: Connection) -> int:

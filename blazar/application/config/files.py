@@ -6,9 +6,9 @@ adds to a command line are the engine's to read, and no settings of this kind.
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePath
-from typing import Any
+from typing import Any, TypeVar
 
-from blazar.application.config.knob import knob_of
+from blazar.application.config.knob import Keys, knob_of
 from blazar.application.config.model import Config, Override
 from blazar.application.config.tuning import TUNINGS
 from blazar.domain.argv import scaled
@@ -21,7 +21,9 @@ _DECLARED = {
 PATH_KEYS: Mapping[str, Callable[[str], bool]] = {
     name: path for name, field in _DECLARED.items() if (path := knob_of(field).path) is not None
 }
-"""Keys by the names of `settings_for`, and which of their texts are paths."""
+"""Keys by the names of `settings_for`, the daemon's own among them, and which of their texts are paths."""
+
+_Keys = TypeVar("_Keys", bound=Keys)
 
 
 def folder_of(file: str) -> str:
@@ -48,7 +50,29 @@ def named_in(override: Override) -> Iterator[tuple[str, str]]:
 
 def located(settings: Mapping[str, Any], folder: str) -> dict[str, Any]:
     """The same settings with every path from the root on. An adapter's scale stays behind its path."""
-    return {**settings, **{key: _located(settings[key], names, folder) for key, names in PATH_KEYS.items()}}
+    paths = {key: names for key, names in PATH_KEYS.items() if key in settings}
+    return {**settings, **{key: _located(settings[key], names, folder) for key, names in paths.items()}}
+
+
+def rooted(keys: _Keys, folder: str) -> _Keys:
+    """The same keys with every path from the root on, also in the tables among them. Nobody's default is a path."""
+    said = {name: getattr(keys, name) for name in keys.model_fields_set}
+    fields = type(keys).model_fields
+    now = {name: _rooted(value, knob_of(fields[name]).path, folder) for name, value in said.items()}
+    changed = {name: value for name, value in now.items() if value != said[name]}
+    return keys.model_copy(update=changed) if changed else keys
+
+
+def _rooted(value: Any, names: Callable[[str], bool] | None, folder: str) -> Any:
+    if names is not None:
+        return _located(value, names, folder)
+    if isinstance(value, Keys):
+        return rooted(value, folder)
+    if isinstance(value, tuple):
+        return tuple(_rooted(one, None, folder) for one in value)
+    if isinstance(value, dict):
+        return {key: _rooted(one, None, folder) for key, one in value.items()}
+    return value
 
 
 def _located(value: Any, names: Callable[[str], bool], folder: str) -> Any:

@@ -23,9 +23,9 @@ class GatewayKeys(Keys):
     """Address to bind. Widening it never widens which hosts or browser origins are accepted."""
     port: Annotated[int, Field(ge=0, le=65535), Knob(daemon=True)] = 11435
     """Port to bind; 0 takes a free one, 11434 makes Blazar stand in for ollama."""
-    tls_cert: Annotated[str, Knob(daemon=True)] = ""
+    tls_cert: Annotated[str, Knob(daemon=True, path=bool)] = ""
     """PEM file with the certificate chain of the gateway; together with tls_key it turns HTTPS on."""
-    tls_key: Annotated[str, Knob(daemon=True)] = ""
+    tls_key: Annotated[str, Knob(daemon=True, path=bool)] = ""
     """PEM file with the private key that belongs to tls_cert."""
     cors_origins: Annotated[Origins, Knob(daemon=True)] = ()
     """Browser origins that are allowed beside the local ones; `"*"` allows any."""

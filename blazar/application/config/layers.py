@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from blazar.application.config import bootstrap, rules
 from blazar.application.config.environment import from_environment, unread
-from blazar.application.config.files import folder_of, located, whole
+from blazar.application.config.files import folder_of, located, rooted, whole
 from blazar.application.config.hoist import Problem, hoist, nearest, of_every_model
 from blazar.application.config.locate import Lines
 from blazar.application.config.model import DAEMON_KEYS, INHERITING, Config, Override, cache_type_sources
@@ -37,6 +37,10 @@ class Loaded(NamedTuple):
     origins: dict[str, Origin]
     warnings: tuple[str, ...] = ()
     folder: str = ""
+
+    def rooted(self) -> Config:
+        """All keys as the daemon's parts read them: every path from the root on. `config` is for those who show what was written."""
+        return rooted(self.config, self.folder)
 
     def settings_for(self, model: str) -> dict[str, Any]:
         """What holds for one model, flat, every path from the root on."""

@@ -30,15 +30,15 @@ class LiveConfig:
     """
 
     def __init__(self, loaded: Loaded) -> None:
-        self.loaded = loaded
+        self.loaded, self._rooted = loaded, loaded.rooted()
         self.pending: tuple[str, ...] = ()
         self.refused: Refused | None = None
         self.engine_env = EngineEnv(self)
 
     @property
     def config(self) -> Config:
-        """All keys."""
-        return self.loaded.config
+        """All keys, every path from the root on. Who shows what was written takes `loaded`."""
+        return self._rooted
 
     def settings_for(self, model: str) -> dict[str, Any]:
         """What holds for one model, flat."""
@@ -55,6 +55,7 @@ class LiveConfig:
     def replace(self, loaded: Loaded, pending: tuple[str, ...] = ()) -> None:
         """From now on this one holds; the file is good."""
         self.loaded, self.pending, self.refused = loaded, pending, None
+        self._rooted = loaded.rooted()
 
 
 class EngineEnv(Mapping[str, str]):

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field, Strict
 
 from blazar.application.config.children import EnvironmentName
-from blazar.application.config.knob import Keys, also, shaped
+from blazar.application.config.knob import PATH, Keys, also, shaped
 
 # Becomes mcp__<server>__<tool>: a double underscore inside, or one at an end, would leave open where the server's name ends.
 # 32 of the 64 characters that clients accept in a function's name leave as many for the tool.
@@ -41,7 +41,7 @@ class McpServer(Keys):
     """Start the process with an empty environment instead of the daemon's."""
     allowed_env: EnvironmentNames = ()
     """Variables that the process inherits all the same; with env_clear."""
-    cwd: Annotated[str, Field(min_length=1)] | None = None
+    cwd: Annotated[Annotated[str, Field(min_length=1)] | None, PATH] = None
     """Working directory of the process."""
     max_output_bytes: Annotated[int, Field(ge=1024)] | None = None
     """Longest protocol message that is accepted from the process."""

@@ -109,6 +109,18 @@ class Config(Root):
                 found.setdefault(override.engine, []).append(model)
         return found
 
+    @property
+    def workers_named(self) -> dict[str, list[str]]:
+        """Workers on other machines, each `host:port`, with the keys that name them."""
+        said = {"rpc_servers": self.rpc_servers.split(","), "sdcpp_rpc_servers": [*self.sdcpp_rpc_servers]}
+        for model, override in self.model_overrides.items():
+            said[f"model_overrides.{model}.rpc_servers"] = replaced(override).get("rpc_servers", "").split(",")
+        found: dict[str, list[str]] = {}
+        for key, endpoints in said.items():
+            for endpoint in dict.fromkeys(filter(None, endpoints)):
+                found.setdefault(endpoint, []).append(key)
+        return found
+
     def settings_for(self, model: str) -> dict[str, Any]:
         """What holds for `model` (a row's name): every key but the daemon's own, and the override-only ones by their names.
 

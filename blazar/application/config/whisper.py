@@ -1,5 +1,6 @@
 """Keys of the child that writes down speech."""
 
+from pathlib import PurePath
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -9,6 +10,11 @@ from blazar.application.config.knob import ExtraWords, Keys, Knob, Whole
 # What its decoder can keep at once.
 Candidates = Annotated[int, Field(ge=1, le=8)]
 Probability = Annotated[float, Field(ge=0, le=1)]
+
+
+def _in_a_folder(text: str) -> bool:
+    """A bare name is a file of the engine's folder."""
+    return PurePath(text).name != text
 
 
 class WhisperKeys(Keys):
@@ -23,7 +29,7 @@ class WhisperKeys(Keys):
         int, Field(ge=1000, le=120000), Knob(env=("BLAZAR_WHISPER_STREAM_CHUNK_MS",), daemon=True)
     ] = 30000
     """Milliseconds of sound that are written down at a time when the text is streamed."""
-    whisper_vad_model: str | None = None
+    whisper_vad_model: Annotated[str | None, Knob(path=_in_a_folder)] = None
     """Model that finds speech, so that silence and noise are skipped: a file of the engine's folder, or a path."""
     whisper_vad_threshold: Probability | None = None
     """Probability from which on sound counts as speech; needs whisper_vad_model."""

@@ -43,16 +43,11 @@ class BuildEngine:
         Raises `Malformed`, `NotFound`, `Conflict` or `StoreTrouble`.
         """
         tag = tag or building.tag_of(order.release, order.backend)
-        if self.install.engines.find_engine(tag) is not None:
-            raise Conflict(teaching.engine_installed_already(tag))
-        tools = self._tools(order.backend)
-        cuda = self._cuda() if order.backend is Backend.CUDA else None
-        if cuda is None and not self.tools.compilers():
-            raise Malformed(teaching.build_needs("gcc", teaching.compiler_packages()), "backend")
-        if (free := self.workshop.free()) < building.ROOM[order.backend]:
-            raise StoreTrouble(teaching.build_needs_room(building.ROOM[order.backend], free))
+        self.check_free(tag)
+        tools, cuda = self.check_machine(order.backend)
         work = self.workshop.open(tag, order.source, order.sha256)
         try:
+            self.check_free(tag)  # again: who had the place until now may have made it
             configure = building.cmake_words(work.source, work.folder, tools, order.release, cuda)
             jobs = order.jobs or max(self.tools.cpus(), 1)
             steps = (configure, building.build_words(work.folder, tools, jobs))
@@ -61,6 +56,21 @@ class BuildEngine:
         finally:
             self.workshop.leave(tag)
         return engine
+
+    def check_free(self, tag: str) -> None:
+        """Raises `Conflict` where there is a build of that name."""
+        if self.install.engines.find_engine(tag) is not None:
+            raise Conflict(teaching.engine_installed_already(tag))
+
+    def check_machine(self, backend: Backend) -> tuple[Tools, Cuda | None]:
+        """The programs that will be used. Raises `Malformed` for those that are missing, `StoreTrouble` where room is."""
+        tools = self._tools(backend)
+        cuda = self._cuda() if backend is Backend.CUDA else None
+        if cuda is None and not self.tools.compilers():
+            raise Malformed(teaching.build_needs("gcc", teaching.compiler_packages()), "backend")
+        if (free := self.workshop.free()) < building.ROOM[backend]:
+            raise StoreTrouble(teaching.build_needs_room(building.ROOM[backend], free))
+        return tools, cuda
 
     def _made(self, tag: str, work: Work, steps: Sequence[Sequence[str]], told: Told) -> str:
         """The folder with what was built."""

@@ -27,6 +27,10 @@ class BuildFork(Protocol):
         self, order: Order, told: Callable[[int, int], None], *, origin: Origin | None = None, tag: str = ""
     ) -> Engine: ...
 
+    def check_machine(self, backend: Backend) -> object:
+        """Raises for what is missing on this machine: tools, room."""
+        ...
+
 
 class Wish(NamedTuple):
     """What a person may say beside which fork it is: the digest of its archive, a name for the build, what it computes with."""
@@ -145,15 +149,21 @@ class InstallLane:
     def _built(self, recipe: _Recipe, told: Told, backend: Backend | None) -> Engine:
         """What was fetched stays until it is installed: a build that failed is tried again without fetching it anew."""
         name = f"{recipe.repo}@{recipe.commit[:8]}"
+        chosen = backend or (Backend.CUDA if self.site().nvidia else Backend.CPU)
+        self.build.check_machine(chosen)
         fetched = self.sources.commit(
             recipe.repo, recipe.commit, recipe.sha256, lambda done, total: told(name, done, total)
         )
-        chosen = backend or (Backend.CUDA if self.site().nvidia else Backend.CPU)
         # A fork has no release of upstream: its build number is none.
         order = Order(chosen, fetched.path, fetched.sha256, "")
-        engine = self.build(
-            order, lambda done, total: told(recipe.tag, done, total), origin=recipe.origin, tag=recipe.tag
-        )
+        try:
+            engine = self.build(
+                order, lambda done, total: told(recipe.tag, done, total), origin=recipe.origin, tag=recipe.tag
+            )
+        except Malformed as refused:
+            if refused.field == "source":  # it is none, and would be none again
+                self.sources.drop(fetched.path)
+            raise
         self.sources.drop(fetched.path)
         return engine
 

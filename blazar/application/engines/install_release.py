@@ -55,6 +55,8 @@ class InstallRelease:
         """The build of a release that was picked; nothing is fetched where it is installed already."""
         there = self.install.engines.find_engine(picked.tag)
         if there is not None:
+            for one in (picked.choice.asset._replace(sha256=there.digest), *picked.choice.companions):
+                self.forget(self._path(one))  # a crash right after its row left them
             return Installed(there, picked, already=True)
         archives = [_verified(picked.choice.asset, sha256), *(_verified(one, None) for one in picked.choice.companions)]
         self._check_room(picked)
@@ -78,9 +80,12 @@ class InstallRelease:
         if needed > free:
             raise StoreTrouble(teaching.download_no_room(self.folder, needed, free))
 
+    def _path(self, asset: Asset) -> str:
+        """Files of two releases may have one name (`cudart-llama-bin-win-cuda-12.4-x64.zip`): their digest tells them apart."""
+        return f"{self.folder}/{asset.sha256[:12]}-{asset.name}"
+
     def _fetch(self, asset: Asset, told: Told) -> str:
-        # Files of two releases may have one name (`cudart-llama-bin-win-cuda-12.4-x64.zip`): their digest tells them apart.
-        path = f"{self.folder}/{asset.sha256[:12]}-{asset.name}"
+        path = self._path(asset)
         wanted = Wanted(asset.url, path, asset.name, asset.size, asset.sha256)
         self.downloads.fetch(wanted, lambda done, total: told(asset.name, done, total))
         return path

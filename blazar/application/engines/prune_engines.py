@@ -1,7 +1,8 @@
 """After an install: keep the newest builds of a kind, delete the others outright (`keep_tags`)."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from blazar.application.engines.removal import Unused, remove_engine_row_and_tree
@@ -9,7 +10,8 @@ from blazar.application.engines.remove_engine import STAYS
 from blazar.application.engines.rollback_engine import served_before
 from blazar.application.engines.use_engine import outranking
 from blazar.application.ports.engines import EngineBuilds, EngineCatalog
-from blazar.domain.errors import Refusal
+from blazar.domain import teaching
+from blazar.domain.errors import Conflict, Refusal
 from blazar.domain.kinds import EngineKind, Provenance
 from blazar.domain.records import Engine
 from blazar.domain.versions import tag_key
@@ -42,11 +44,16 @@ class PruneEngines:
             if tag == fresh or tag in self.named:
                 continue
             try:
-                remove_engine_row_and_tree(self.engines, self.builds, self.unused, tag)
+                judge = partial(self._check_superfluous, tag, kind)
+                remove_engine_row_and_tree(self.engines, self.builds, self.unused, tag, judge)
                 removed.append(tag)
             except (Refusal, OSError) as reason:
                 kept.append(str(reason))
         return Pruned(tuple(removed), tuple(kept))
+
+    def _check_superfluous(self, tag: str, kind: EngineKind, rows: Sequence[Engine]) -> None:
+        if tag not in superfluous(rows, kind, self.keep):
+            raise Conflict(teaching.engine_needed_meanwhile(tag))
 
 
 def superfluous(rows: Iterable[Engine], kind: EngineKind, keep: int) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from blazar.application.engines.removal import InUse, Unused, remove_engine_row_and_tree
@@ -22,11 +23,15 @@ STAYS: dict[Provenance, Callable[[], str]] = {
 
 
 class Removed(NamedTuple):
-    """What follows: the build of the kind that is active in its place ("": it was not, or none is left), models that nothing serves now."""
+    """What follows: the build of the kind that is active in its place ("": it was not, or none is left), models that nothing serves now.
+
+    Of those, `insisting` are the ones whose override names the kind: others might serve them.
+    """
 
     kind: str = ""
     now: str = ""
     unserved: tuple[str, ...] = ()
+    insisting: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +53,14 @@ class RemoveEngine:
             return Removed()
         if row.provenance in STAYS:
             raise Conflict(teaching.engine_is_not_removable(row.tag, STAYS[row.provenance]()))
-        unused = Unused(self.children, self.in_use)
         if self.named.get(tag):
             raise Conflict(teaching.engine_named(tag, self.named[tag]))
+        unused = Unused(self.children, self.in_use)
         unused(tag)
-        self._check_others(row)
-        remove_engine_row_and_tree(self.engines, self.builds, unused, tag)
+        there = self.builds.holds(row)  # once it is put aside, nobody can say
+        judge = partial(_check_others, row, there=there)
+        judge(self.engines.list_engines())
+        remove_engine_row_and_tree(self.engines, self.builds, unused, tag, judge)
         return self._after(row)
 
     def _remove_leftover(self, tag: str) -> None:
@@ -62,22 +69,27 @@ class RemoveEngine:
             raise EngineNotFound(tag, newest_first(row.tag for row in self.engines.list_engines()))
         self.builds.discard(tag)
 
-    def _check_others(self, row: Engine) -> None:
-        """llama.cpp keeps its last build: nearly every model is served by it. A row whose build is gone already keeps nothing."""
-        if row.kind is not EngineKind.LLAMACPP:
-            return
-        others = [other for other in self.engines.list_engines() if other.kind is row.kind and other.tag != row.tag]
-        if not others and self.builds.holds(row):
-            raise Conflict(teaching.last_engine(row.tag, row.kind))
-
     def _after(self, gone: Engine) -> Removed:
         rows = self.engines.list_engines()
         heir = next((row.tag for row in rows if gone.active and row.active and row.kind is gone.kind), "")
         kinds = {row.kind for row in rows}
         if gone.kind in kinds:
             return Removed(gone.kind, heir)
-        lost = [model.name for model in self.models() if _needs(model, gone.kind, kinds)]
-        return Removed(gone.kind, heir, tuple(sorted(lost)))
+        pins = {model: pin for pin, models in self.named.items() for model in models}
+        tags = {row.tag for row in rows}
+        there = {model.name: model for model in self.models()}
+        insist = {name for name in there if pins.get(name) == gone.kind and gone.kind not in tags}
+        lost = {name for name, model in there.items() if name not in pins and _needs(model, gone.kind, kinds)}
+        return Removed(gone.kind, heir, tuple(sorted(lost | insist)), tuple(sorted(insist)))
+
+
+def _check_others(row: Engine, rows: Sequence[Engine], *, there: bool) -> None:
+    """llama.cpp keeps its last build: nearly every model is served by it. A row whose build is not `there` keeps nothing."""
+    if row.kind is not EngineKind.LLAMACPP:
+        return
+    others = [other for other in rows if other.kind is row.kind and other.tag != row.tag]
+    if not others and there:
+        raise Conflict(teaching.last_engine(row.tag, row.kind))
 
 
 def _needs(model: Model, gone: EngineKind, left: Collection[EngineKind]) -> bool:

@@ -1,6 +1,6 @@
 """Forks whose time is over: stamped when mainstream covers them, deleted after some days of that. Pinned ones and a person's own stay."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -8,6 +8,7 @@ from typing import NamedTuple
 from blazar.application.engines.removal import Unused, remove_engine_row_and_tree
 from blazar.application.ports.clock import Clock
 from blazar.application.ports.engines import EngineBuilds, EngineCatalog
+from blazar.domain import teaching
 from blazar.domain.capability import is_curated, is_due, stamped
 from blazar.domain.errors import Conflict
 from blazar.domain.records import Engine
@@ -41,7 +42,8 @@ class RetireLanes:
             if row.tag in named or not is_due(row, days, now):
                 continue
             try:
-                remove_engine_row_and_tree(self.engines, self.builds, self.unused, row.tag)
+                judge = partial(_check_due, row.tag, days, now)
+                remove_engine_row_and_tree(self.engines, self.builds, self.unused, row.tag, judge)
                 removed.append(row.tag)
             except (Conflict, OSError) as reason:
                 postponed.append(str(reason))
@@ -58,6 +60,13 @@ class RetireLanes:
             same = at == row.superseded_at
             found.append(row if same else self.engines.amend_engine(row.tag, partial(_superseded, at)))
         return found
+
+
+def _check_due(tag: str, days: int, now: float, rows: Sequence[Engine]) -> None:
+    """Whoever pinned it meanwhile, or went back to a build that does not serve all that it does, keeps it."""
+    due = (row for row in rows if row.tag == tag and stamped(row, rows, now) and is_due(row, days, now))
+    if next(due, None) is None:
+        raise Conflict(teaching.engine_needed_meanwhile(tag))
 
 
 def _superseded(at: float, row: Engine) -> Engine:

@@ -4,7 +4,7 @@ A part that cannot be asked is a row that says so, never the end of the report. 
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final, NamedTuple
@@ -73,6 +73,10 @@ def _not_looked_up() -> Iterator[Row]:
     yield Row("engine updates", OK, teaching.doctor_updates_unchecked())
 
 
+async def _no_workers(_: Sequence[InstanceView]) -> Sequence[Row]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Diagnose:
     """Ask every part in turn."""
@@ -87,16 +91,16 @@ class Diagnose:
     lister: DeviceLister | None = None
     updates: Callable[[], Iterable[Row]] = _not_looked_up
     forks: Callable[[], Iterable[Row]] = _no_registry
+    workers: Callable[[Sequence[InstanceView]], Awaitable[Sequence[Row]]] = _no_workers
 
     async def __call__(self) -> dict[str, Any]:
         """`{"sections": [{"name", "rows": [{"check", "status", "detail", "remedy"}]}]}`."""
-        # Drivers and network file systems may take their time: off the loop. Catalogs are a fraction of a millisecond.
-        machine = await asyncio.to_thread(self.hardware.read)
-        disk = await asyncio.to_thread(self._disk)
-        seen = await asyncio.to_thread(self._seen_by_engine, machine)
+        views = self.supervising.views() if self.supervising is not None else []
+        # What asks other machines takes its time, and so may what asks this one.
+        workers, (machine, disk, seen) = await asyncio.gather(self.workers(views), self._look())
         sections: dict[str, Callable[[], Iterator[Row]]] = {
             "SYSTEM": lambda: self._system(machine, disk),
-            "GPU": lambda: chain(_gpu_rows(machine), seen),
+            "GPU": lambda: chain(_gpu_rows(machine), seen, workers),
             "ENGINES": self._engines,
             "MODELS": self._models,
             "CHANNELS": self._channels,
@@ -108,6 +112,12 @@ class Diagnose:
                 for name, rows in sections.items()
             ]
         }
+
+    async def _look(self) -> tuple[Machine, Row, list[Row]]:
+        """Drivers and network file systems may take their time: off the loop. Catalogs are a fraction of a millisecond."""
+        machine = await asyncio.to_thread(self.hardware.read)
+        disk = await asyncio.to_thread(self._disk)
+        return machine, disk, await asyncio.to_thread(self._seen_by_engine, machine)
 
     def _system(self, machine: Machine, disk: Row) -> Iterator[Row]:
         low = machine.ram_available < LOW_MEMORY

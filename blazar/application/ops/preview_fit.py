@@ -60,12 +60,14 @@ class Question(NamedTuple):
 class Wanted(NamedTuple):
     """Which machine a load would see.
 
-    With the devices of these RPC workers, by the build of that tag ("": the active one), once these children are `gone`.
+    With the devices of these RPC workers, by the build that a pin on `engine` ("": none) gives a model of this architecture
+    ("": not known yet), once these children are `gone`.
     """
 
     workers: str = ""
     engine: str = ""
     gone: Collection[str] = ()
+    arch: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,7 @@ class PreviewFit:
         """A model that runs is judged as if it did not: its own memory is there for it, as `explain` and its next spawn see it."""
         if model.weights is not Weights.GGUF:
             raise Malformed(teaching.fit_only_gguf(model.name, model.weights), "model")
-        judge = self._judge(question, tenants, model.name, own=model.embeds)
+        judge = self._judge(question, tenants, model.name, model.arch, own=model.embeds)
         judge, weighed = self._with_projector(replace(judge, trained=model.ctx_train), model)
         answer = judge.alone("catalog", model.name, weighed)
         if any(parse_ref(one.key).model == model.name for one in tenants):
@@ -129,7 +131,8 @@ class PreviewFit:
             plain = facts.weights in (Weights.SAFETENSORS, Weights.QUANTIZED)
             told = teaching.only_safetensors(question.target)
             raise Malformed(told if plain else teaching.fit_only_gguf(question.target, facts.weights), "model")
-        judge = replace(self._judge(question, tenants, own=bool(facts.pooling)), trained=facts.ctx_train)
+        judge = self._judge(question, tenants, "", facts.arch, own=bool(facts.pooling))
+        judge = replace(judge, trained=facts.ctx_train)
         return judge.alone("file", facts.files[0], self._weighed(facts.quant, facts.files, facts.sizes))
 
     def _remote(
@@ -154,14 +157,14 @@ class PreviewFit:
         return Weighed(quant, sum(sizes), len(files), shape, projector, notes=notes)
 
     def _judge(
-        self, question: Question, tenants: Sequence[Tenant], name: str = "", *, own: bool | None = None
+        self, question: Question, tenants: Sequence[Tenant], name: str = "", arch: str = "", *, own: bool | None = None
     ) -> Judge:
         """`own`: whether the weights say that they are an embedding model's; None where only the shape can tell."""
         prepared = self._prepared(question, name)
         embedding = None if own is None else embeds(prepared.settings, own)
         settings = prepared.settings
         own_keys = {name} | {one.key for one in tenants if parse_ref(one.key).model == name}
-        wanted = Wanted(settings["rpc_servers"], settings["engine"], own_keys if name else ())
+        wanted = Wanted(settings["rpc_servers"], settings["engine"], own_keys if name else (), arch)
         machine = _machine(question, partial(self.machine, tenants, wanted))
         return Judge(
             question.target, machine, prepared, embedding, imagined=question.imagined, apart=question.slots > 0

@@ -50,14 +50,14 @@ class ReloadConfig:
             self.events.emit("config_refused", problems=problems)
 
     async def _take(self, wanted: Loaded, *, asked: bool) -> None:
-        running = self.live.loaded
+        running, before = self.live.loaded, self.live.config
         kept = keeping(running, wanted)
         changed, pending = changed_keys(running.config, kept.config), changed_keys(kept.config, wanted.config)
         news = asked or bool(changed) or self.live.refused is not None
         more = set(pending) - set(self.live.pending)
         self.live.replace(kept, pending)
         if changed:
-            await self.apply(running.config, kept.config)
+            await self.apply(before, self.live.config)
         if news:
             self.events.emit("config_reloaded", changed=changed)
         for warning in (one for one in kept.warnings if one not in running.warnings):

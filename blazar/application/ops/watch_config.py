@@ -44,6 +44,13 @@ class WatchConfig:
         """Whether the file has changed since it was read. Looks at it, which may block."""
         return self._stamp() != self._seen
 
+    async def catch_up(self, reload: Reload) -> None:
+        """Read it if it has changed, without waiting for it to come to rest: for who has just written it whole."""
+        now = await self._blocking(self._stamp)
+        if now != self._seen:
+            self._seen, self._changing = now, ()
+            await reload(asked=True)
+
     async def run(self, reload: Reload) -> None:
         """Until it is cancelled."""
         while True:

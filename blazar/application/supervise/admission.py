@@ -7,7 +7,7 @@ meanwhile, it looks again, so that no byte is given away twice. The caller takes
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from blazar.application.ports.clock import Clock
 from blazar.application.supervise.charges import Tenant
@@ -15,7 +15,7 @@ from blazar.application.supervise.leasing import DEFAULT_WAIT
 from blazar.application.supervise.sizing import Sizing
 from blazar.application.supervise.surroundings import Launch
 from blazar.domain import teaching
-from blazar.domain.errors import Busy, DoesNotFit, Malformed
+from blazar.domain.errors import Busy, DoesNotFit, Malformed, Refusal
 from blazar.domain.fit.guard import guard_bytes, may_load
 from blazar.domain.fit.verdict import Outcome, Verdict
 
@@ -23,6 +23,7 @@ LOOK_SECS = 3.0
 """Between two looks while it waits: a driver may count a dead child's memory for a moment longer."""
 
 Tenants = tuple[Tenant, ...]
+Refused = TypeVar("Refused", bound=Refusal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +36,16 @@ class Look:
     later: bool = False
 
 
+def never_loaded(_: str) -> None:
+    """Where nobody remembers what was loaded before."""
+
+
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """`tenants(key)` are all children but that one's; `replan` plans and judges anew, with them in mind and a fresh census."""
+    """`tenants(key)` are all children but that one's; `replan` plans and judges anew, with them in mind and a fresh census.
+
+    `fitted(key)` is what it was loaded with the last time: where memory is short only now, a refusal names it.
+    """
 
     clock: Clock
     tenants: Callable[[str], Tenants]
@@ -45,6 +53,7 @@ class Admission:
     stop_idle: Callable[[str], None]
     next_change: Callable[[float], Awaitable[None]]
     blocking: Callable[[Callable[[], Any]], Awaitable[Any]]
+    fitted: Callable[[str], Verdict | None] = never_loaded
 
     async def __call__(self, launch: Launch) -> Launch:
         """The launch that may begin now. Raises `DoesNotFit` or `Malformed` when waiting is in vain, `Busy` when it was."""
@@ -54,14 +63,23 @@ class Admission:
             if look.refusal is None:
                 return look.launch
             if not look.evict and not look.later:
-                raise look.refusal
+                raise self._by_then(key, look.refusal, look.launch.verdict)
             left = until - self.clock.now()
             if left <= 0:
-                raise Busy(teaching.memory_is_busy(key), 1.0)
+                raise self._by_then(key, Busy(teaching.memory_is_busy(key), 1.0), look.launch.verdict)
             # The victim's own task looks again: one that became busy meanwhile ignores this, and we look again too.
             for victim in look.evict:
                 self.stop_idle(victim)
             await self.next_change(min(left, LOOK_SECS))
+
+    def _by_then(self, key: str, refusal: Refused, now: Verdict | None) -> Refused:
+        """The same with what fitted before, unless it would not any more, however little else ran."""
+        before, hopeless = self.fitted(key), (Outcome.NEVER, Outcome.REFUSED)
+        if before is not None and (now is None or now.outcome not in hopeless):
+            told = before.settings
+            slots, cache = max(told.parallel, 1), (told.cache_type_k, told.cache_type_v)
+            refusal.args = (teaching.fitted_before(str(refusal), before.ctx, slots, cache, before.exact_bytes),)
+        return refusal
 
     async def _look(self, launch: Launch) -> Look:
         """A look that is still true when it is returned."""

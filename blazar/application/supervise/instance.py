@@ -37,6 +37,7 @@ from blazar.domain.records import Model
 
 if TYPE_CHECKING:
     from blazar.application.ports.clock import Timer
+    from blazar.domain.fit.verdict import Verdict
 
 CHECK_SECS = 1.0
 """How often a load is asked whether it moves: a stall is noticed at most this much late."""
@@ -51,6 +52,7 @@ class Instance:
         self.state = State.COLD
         self.tenure: Tenure | None = None
         self.last_error = ""
+        self.fitted: Verdict | None = None  # what its last child that served was planned with
         self.front = Front(self.key, task, around, self.post)
         self.breaker = Breaker()
         self._around = around
@@ -341,6 +343,7 @@ class Instance:
         assert tenure is not None
         assert tenure.launch is not None
         tenure.mark_ready()
+        self.fitted = tenure.launch.verdict
         self.last_error, self._detoured = "", False
         self.breaker.on_ready(self._clock.now())
         self._around.meter.on_spawn(self.key, tenure.load_seconds)

@@ -24,7 +24,8 @@ from blazar.application.supervise.named_files import look_for
 from blazar.application.supervise.preparation import Preparation, embeds
 from blazar.application.supervise.rerouting import Detour, Lacks
 from blazar.application.supervise.sizing import Sizing
-from blazar.application.supervise.surroundings import Launch, Sized
+from blazar.application.supervise.surroundings import Handling, Launch, Sized
+from blazar.application.supervise.tools_gate import toolless
 from blazar.domain import teaching
 from blazar.domain.errors import BadModelFile, BadShape, Malformed, NotFound, Refusal, Unserved
 from blazar.domain.fit.shape import ModelShape, heads_of
@@ -34,6 +35,7 @@ from blazar.domain.manners import spelled
 from blazar.domain.records import Engine, Model
 from blazar.domain.routing import Rejected, Route, Rules, Subject, architecture_unserved, lane_for, rejections
 from blazar.domain.told_paths import told_paths
+from blazar.domain.wire.chunking import MEAN, POOLINGS
 
 SUPPLIED = frozenset(
     {
@@ -91,7 +93,11 @@ class LaunchPlanner:
         """What its child will be started for (D38)."""
         if model.weights is Weights.DIFFUSION:
             return Task.IMAGE
-        return Task.EMBED if embeds(self.settings_for(model.name), model.embeds) else Task.CHAT
+        settings = self.settings_for(model.name)
+        if not embeds(settings, model.embeds):
+            return Task.CHAT
+        # Who says `embeddings = true` of a model that ranks wants its vectors.
+        return Task.RERANK if model.ranks and settings["embeddings"] is None else Task.EMBED
 
     def route(self, model: Model) -> Route:
         """Which build serves it, and why not the others. Raises `Unserved`."""
@@ -145,10 +151,10 @@ class LaunchPlanner:
             kind=engine.kind,
             tag=engine.tag,
             words=(*engine.words, *compiled.words),
-            # A person's environment wins over the plan's.
-            env=tuple(sorted((dict(compiled.env) | prepared.settings["engine_env"]).items())),
+            env=_environment(compiled, prepared),
             notes=(*notes, *beside.notes, *compiled.notes, *endpoint.notes),
             ctx=_window(brief, engine),
+            ctx_key="ctx" if _window(brief, engine) == brief.ctx else "kv_unified_per_slot",
             slots=_slots(prepared, sized),
             weights=model.size,
             decisions=compiled.decisions,
@@ -169,6 +175,7 @@ class LaunchPlanner:
             blind=beside.blind,
             manners=driver.manners,
             called=spelled(driver.manners.asked_as, model),
+            handling=Handling(self.toolless(model), self._late(model, engine)),
         )
 
     def _served(self, model: Model) -> tuple[Engine, Driver]:
@@ -176,19 +183,43 @@ class LaunchPlanner:
         engine = self.route(model).engine
         driver = self.drivers[engine.kind]
         if self.task(model) not in driver.manners.tasks:
-            raise Malformed(teaching.kind_makes_no_embeddings(model.name, driver.manners.name), "model")
+            ranks = self.task(model) is Task.RERANK
+            say = teaching.kind_ranks_nothing if ranks else teaching.kind_makes_no_embeddings
+            raise Malformed(say(model.name, driver.manners.name), "model")
         return engine, driver
 
     def takes_pictures(self, model: Model) -> bool:
         """Whether a request with pictures would get a child with a projector; of other kinds than llama.cpp nothing is claimed."""
+        seen = self._pictured(model)
+        return seen is not None and not seen.blind
+
+    def _late(self, model: Model, engine: Engine) -> str:
+        """How the gateway makes one vector of those that this child gives for tokens; empty: it makes one itself."""
+        told = self.settings_for(model.name)["late_chunking"] and engine.kind is EngineKind.LLAMACPP
+        return POOLINGS.get(model.pooling or 0, MEAN) if told and self.task(model) is Task.EMBED else ""
+
+    def toolless(self, model: Model) -> bool:
+        """Whether tools would be lost on it; of other kinds than llama.cpp nothing is claimed."""
+        if self.task(model) is not Task.CHAT or not toolless(model, self.settings_for(model.name), self.sizing.files):
+            return False
+        with suppress(Refusal):
+            return self.route(model).engine.kind is EngineKind.LLAMACPP
+        return False
+
+    def projector(self, model: Model) -> str:
+        """The file of that projector; empty where there is none, or a person's own words name it."""
+        seen = self._pictured(model)
+        return seen.projector if seen is not None else ""
+
+    def _pictured(self, model: Model) -> Belongings | None:
         try:
             engine = self.route(model).engine
             if engine.kind is not EngineKind.LLAMACPP or self.task(model) is not Task.CHAT:
-                return False
+                return None
             prepared = self.sizing.prepare(self.settings_for(model.name), engine.kind)
-            return not belongings(model, prepared, self.sizing.files, self.places, vision=True).blind
+            return belongings(model, prepared, self.sizing.files, self.places, vision=True)
         except Refusal:
-            return False
+            return None
 
     def _spread(self, brief: Brief, engine: Engine, usage: Usage) -> Brief:
         if engine.kind not in SPREADING:
@@ -248,7 +279,7 @@ class LaunchPlanner:
         if shape is None:
             return None
         machine = self.sizing.machine(engine, usage, prepared.settings["rpc_servers"])
-        embedding, trained = self.task(model) is Task.EMBED, model.ctx_train
+        embedding, trained = self.task(model).pools, model.ctx_train
         asked = prepared.asked(trained, machine, embeds=embedding, wish=ctx)
         verdict = asked.plan(shape, machine)
         if asked.cap and verdict.ctx < ctx:
@@ -278,6 +309,11 @@ def _window(brief: Brief, engine: Engine) -> int:
     """What one request may fill: a slot's share of a common cache may be held to less than the window."""
     bound = slot_bound(brief.settings) if engine.kind is EngineKind.LLAMACPP else 0
     return min(brief.ctx, bound) if bound > 0 else brief.ctx
+
+
+def _environment(compiled: Compiled, prepared: Preparation) -> tuple[tuple[str, str], ...]:
+    """A person's wins over the plan's."""
+    return tuple(sorted((dict(compiled.env) | prepared.settings["engine_env"]).items()))
 
 
 def _workers(driver: Driver, words: Sequence[str]) -> str:

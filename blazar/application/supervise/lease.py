@@ -23,10 +23,13 @@ class ChildLease(Lease):
         "blind",
         "called",
         "ctx",
+        "ctx_key",
+        "late",
         "load_seconds",
         "manners",
         "model",
         "queue_seconds",
+        "toolless",
         "upstream",
     )
 
@@ -38,8 +41,9 @@ class ChildLease(Lease):
         assert child is not None
         self.model = launch.model
         self.upstream = child.upstream
-        self.ctx = launch.plan.ctx
+        self.ctx, self.ctx_key = launch.plan.ctx, launch.plan.ctx_key
         self.blind = launch.blind
+        self.toolless, self.late = launch.handling
         self.called, self.manners = launch.called or launch.model.name, launch.manners
         self.load_seconds = load_seconds
         self.queue_seconds = queue_seconds

@@ -27,6 +27,8 @@ class Ask(NamedTuple):
     """Hears how many waited for the model already when this request got in line."""
     vision: bool = False
     """It brings pictures: a child without a projector is no use to it."""
+    tools: bool = False
+    """It offers tools: a template without a place for them would drop them."""
 
 
 class Lease(Protocol):
@@ -35,9 +37,12 @@ class Lease(Protocol):
     model: Model
     upstream: Upstream
     ctx: int
+    ctx_key: str  # the setting that bounds it
     called: str  # what a request must call the model
     manners: Manners  # how the child wants to be asked
     blind: str  # why this child takes no pictures, "" where it does or where its engine alone knows
+    toolless: bool  # its template has no place for tools
+    late: str  # how one vector is made of those that its child gives for tokens, "" where it makes one itself
     load_seconds: float  # 0 when the child was serving already
     queue_seconds: float
 

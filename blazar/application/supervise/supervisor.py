@@ -5,9 +5,10 @@ the catalog changes, which is looked at once a second and never per request.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from blazar.application.ports.catalog import ModelCatalog
@@ -33,6 +34,7 @@ from blazar.application.supervise.viewing import occupant_of, tenant_of, view_of
 from blazar.application.supervise.views import InstanceView, Supervising
 from blazar.domain import teaching
 from blazar.domain.errors import Busy, Forbidden, Malformed, ModelNotFound, NotFound
+from blazar.domain.fit.verdict import Verdict
 from blazar.domain.instance.eviction import Occupant
 from blazar.domain.instance.machine import GONE
 from blazar.domain.kinds import EngineKind, Task, Weights
@@ -40,6 +42,8 @@ from blazar.domain.names import near, parse_ref, resolve
 from blazar.domain.records import Model
 
 CATALOG_CHECK_SECS = 1.0
+NAMED = 3
+"""Models that a refusal names: enough to go on with, and one line."""
 MOST_SPELLINGS = 4096
 """Names as asked that are remembered; beyond it all are looked up anew, so that inventive clients cost no memory."""
 
@@ -77,9 +81,10 @@ class Supervisor(Leasing, Supervising):
             self.clock,
             self.tenants,
             self._look,
-            self._stop_if_idle,
+            partial(self._stop_if_idle, cause="capacity"),
             self._capacity.next_change,
             self._off_the_loop,
+            self._fitted,
         )
         self._around = Surroundings(
             clock=self.clock,
@@ -119,16 +124,20 @@ class Supervisor(Leasing, Supervising):
 
     def try_lease(self, model: str, task: Task = Task.CHAT) -> ChildLease | None:
         front = self._fast.get(model)
-        return None if front is None or front.task is not task else front.try_take()
+        return None if front is None or not front.task.serves(task) else front.try_take()
 
     async def lease(self, ask: Ask) -> ChildLease:
         instance = self._instance_for(ask.model)
         if ask.allowed is not None and instance.key not in self._meant(ask.allowed):
             raise Forbidden(teaching.key_not_for_model(ask.key, ask.model))
-        if instance.front.task is not ask.task:
-            raise Malformed(_wrong_task(instance.model, instance.front.task, ask.task), "model")
+        served = instance.front.task
+        if not served.serves(ask.task):
+            why = _wrong_task(instance.model, served, ask.task)
+            raise Malformed(_and_others(why, self._able(ask.task, ask.allowed)), "model")
+        if ask.tools:
+            await self._check_tools(instance, ask.allowed)
         if ask.vision:
-            await self._check_sight(instance)
+            await self._check_sight(instance, ask.allowed)
         return await instance.acquire(ask)
 
     # Supervising
@@ -168,14 +177,14 @@ class Supervisor(Leasing, Supervising):
     async def reconfigure(self, limits: Limits) -> None:
         """The configuration has changed: its numbers hold from now on, and children that it means otherwise go when idle."""
         self.limits = self._around.limits = limits
-        self._capacity.cap = limits.max_loaded_models
-        self._capacity.changed()
+        self._capacity.bound(limits.max_loaded_models)
         for instance in self._instances.values():
             instance.front.rearm()
             instance.sight.forget()  # what failed may have been mended
             if instance.tenure is None:
                 instance.front.task = self.planner.task(instance.model)
         await asyncio.gather(*(self._review(key) for key in list(self._instances)))
+        self._capacity.changed()  # those that go for what they were told leave room, too
 
     # Names
 
@@ -246,7 +255,27 @@ class Supervisor(Leasing, Supervising):
 
     # What instances ask of us
 
-    async def _check_sight(self, instance: Instance) -> None:
+    def _able(self, task: Task, allowed: Collection[str] | None) -> Iterator[Model]:
+        """The models that can be asked for that, of those that its key may use."""
+        meant = None if allowed is None else self._meant(allowed)
+        for model in self.catalog.list_models():
+            if (meant is None or model.name in meant) and self.planner.task(model).serves(task):
+                yield model
+
+    async def _check_tools(self, instance: Instance, allowed: Collection[str] | None) -> None:
+        """Before anything is loaded: raises where the model would never see the tools."""
+        toolless = self.planner.toolless
+        if await self.blocking(partial(toolless, instance.model)):
+            why = teaching.template_has_no_tools(instance.model.name)
+            raise Malformed(await self._with_others(why, lambda one: not toolless(one), allowed), "tools")
+
+    async def _with_others(self, why: str, can: Callable[[Model], bool], allowed: Collection[str] | None) -> str:
+        """A refusal of a chat, with models that would not refuse: their files are read for it."""
+        chats = list(self._able(Task.CHAT, allowed))
+        said: str = await self.blocking(lambda: _and_others(why, filter(can, chats)))
+        return said
+
+    async def _check_sight(self, instance: Instance, allowed: Collection[str] | None = None) -> None:
         """Before a child that serves text makes room for pictures: raises why the next one would not take any, or would not fit.
 
         Advice: what holds when its successor is planned, and what that one has become, decide (`Instance.acquire`).
@@ -255,7 +284,7 @@ class Supervisor(Leasing, Supervising):
             return
         launch = await self._prepare(instance.key, 0, vision=True)
         if launch.blind:
-            raise Malformed(launch.blind, "model")
+            raise Malformed(await self._with_others(launch.blind, self.planner.takes_pictures, allowed), "model")
         look: Look = await self.blocking(partial(self._look, launch, self.tenants(), gone={instance.key}))
         if look.refusal is not None and not look.evict and not look.later:
             raise look.refusal
@@ -323,6 +352,9 @@ class Supervisor(Leasing, Supervising):
         seen: bool | None = await self.blocking(sees)
         return seen
 
+    def _fitted(self, key: str) -> Verdict | None:
+        return self._instances[key].fitted if key in self._instances else None
+
     async def _off_the_loop(self, work: Callable[[], Any]) -> Any:
         return await self.blocking(work)
 
@@ -335,15 +367,25 @@ class Supervisor(Leasing, Supervising):
         found = (occupant_of(one, pinned=one.key in pinned) for one in self._instances.values())
         return [one for one in found if one is not None]
 
-    def _stop_if_idle(self, key: str) -> None:
+    def _stop_if_idle(self, key: str, cause: str) -> None:
         if (instance := self._instances.get(key)) is not None:
-            instance.post(StopIfIdle("capacity"))
+            instance.post(StopIfIdle(cause))
+
+
+def _and_others(why: str, able: Iterator[Model]) -> str:
+    """A refusal, with a few models that would not refuse."""
+    named = [model.name for model in islice(able, NAMED)]
+    return teaching.others_can(why, named) if named else why
 
 
 def _wrong_task(model: Model, served: Task, asked: Task) -> str:
     """Why this model cannot do what is asked, and what can: nothing is started for it (the contract's gate in both directions)."""
     if served is Task.IMAGE:
         return teaching.draws_pictures(model.name)
+    if served is Task.RERANK:
+        return teaching.reranker_only_ranks(model.name)
+    if asked is Task.RERANK:
+        return teaching.not_a_reranker(model.name)
     if asked is Task.IMAGE:
         say = teaching.embedder_draws_nothing if served is Task.EMBED else teaching.text_draws_nothing
         return say(model.name)

@@ -46,6 +46,13 @@ class Sized(NamedTuple):
     machine: Machine
 
 
+class Handling(NamedTuple):
+    """What the doors have to know of a child before they ask it."""
+
+    toolless: bool = False  # its template has no place for tools
+    late: str = ""  # how one vector is made of those that it gives for tokens; "": it makes one itself
+
+
 class Launch(NamedTuple):
     """A plan and where it came from."""
 
@@ -62,6 +69,7 @@ class Launch(NamedTuple):
     blind: str = ""  # why it takes no pictures; "": it does, or its engine alone knows
     manners: Manners = LLAMACPP  # how its server wants to be asked
     called: str = ""  # what a request must call the model; "": its name
+    handling: Handling = Handling()
 
     @property
     def verdict(self) -> Verdict | None:

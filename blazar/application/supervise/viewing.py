@@ -78,7 +78,9 @@ def occupant_of(instance: Instance, *, pinned: bool) -> Occupant | None:
     if tenure is None or not tenure.has_room:
         return None
     idle = front.idle_since if instance.state is State.SERVING and front.line.idle else None
-    return Occupant(instance.key, idle, pinned, leaving=instance.state in (State.DRAINING, State.STOPPING))
+    # One that the configuration means otherwise has been told to go where it is idle.
+    leaving = instance.state in (State.DRAINING, State.STOPPING) or (idle is not None and front.outdated)
+    return Occupant(instance.key, idle, pinned, leaving=leaving)
 
 
 def _may_sleep(plan: LaunchPlan) -> bool:

@@ -21,6 +21,22 @@ class Room(NamedTuple):
     refused: bool = False
 
 
+class Excess(NamedTuple):
+    """`evict` may go now; `over`: there are too many as long as those, and any that leave already, are there."""
+
+    over: bool
+    evict: tuple[str, ...] = ()
+
+
+def excess(occupants: Iterable[Occupant], cap: int) -> Excess:
+    """Who is beyond a cap that was lowered: as many idle ones as there are too many, the oldest first. Busy ones may end."""
+    there = list(occupants)
+    surplus = len(there) - cap
+    if cap <= 0 or surplus <= 0:
+        return Excess(over=False)
+    return Excess(over=True, evict=_oldest(there)[: max(0, surplus - sum(one.leaving for one in there))])
+
+
 def evictions_for(target: str, occupants: Iterable[Occupant], cap: int) -> Room:
     """Whether `target` may be loaded beside the others under `cap` places (0: any number)."""
     others: Sequence[Occupant] = [one for one in occupants if one.key != target]
@@ -31,11 +47,18 @@ def evictions_for(target: str, occupants: Iterable[Occupant], cap: int) -> Room:
     surplus -= leaving
     if surplus <= 0:
         return Room(free=False)
-    idle = [
-        (one.idle_since, one.key) for one in others if one.idle_since is not None and not one.pinned and not one.leaving
-    ]
-    oldest = tuple(key for _, key in sorted(idle)[:surplus])
+    oldest = _oldest(others)[:surplus]
     # Enough idle ones or none: evicting some without gaining a place would only cost their next users a load.
     if len(oldest) < surplus:
         return Room(free=False, refused=not leaving)
     return Room(free=False, evict=oldest)
+
+
+def _oldest(occupants: Iterable[Occupant]) -> tuple[str, ...]:
+    """Those that may go, who has been idle for longest first."""
+    idle = [
+        (one.idle_since, one.key)
+        for one in occupants
+        if one.idle_since is not None and not one.pinned and not one.leaving
+    ]
+    return tuple(key for _, key in sorted(idle))

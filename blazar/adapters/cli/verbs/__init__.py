@@ -18,6 +18,7 @@ VERBS: Final = {
     "show": "models:show",
     "rm": "models:remove",
     "cp": "models:copy",
+    "create": "create:create",
     "pull": "installation:pull",
     "ps": "children:ps",
     "load": "children:load",

@@ -4,10 +4,12 @@ import argparse
 import os
 import shlex
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from blazar.adapters.cli.exits import FAILED, OK, report
@@ -30,7 +32,7 @@ def edit(args: argparse.Namespace, root: Root) -> int:
         if after is not None and not done:
             raise Conflict(teaching.config_changed_meanwhile(path))
     except Refusal as trouble:
-        if copy.read_bytes() == before:
+        if _unwritten(copy, before):
             raise
         raise Refusal(f"{trouble}; {teaching.config_copy_kept(str(copy))}") from trouble
     finally:
@@ -44,10 +46,10 @@ def edit(args: argparse.Namespace, root: Root) -> int:
 
 def _valid_text(args: argparse.Namespace, root: Root, command: list[str], copy: Path) -> bytes | None:
     """What the copy says when the editor is left; None, and everything is said, where it is wrong and given up."""
-    source = copy.read_bytes()
+    source = _bytes_of(copy)
     while True:
         _run(command, copy)
-        text = copy.read_bytes()
+        text = _bytes_of(copy)
         if text == source:
             return text
         try:
@@ -61,12 +63,30 @@ def _valid_text(args: argparse.Namespace, root: Root, command: list[str], copy: 
 
 def _clear(copy: Path, before: bytes, *, done: bool) -> None:
     """Away with a copy that nobody needs; one that is kept may hold secrets, and editors set modes of their own."""
-    if not copy.exists():
-        return
-    if done or copy.read_bytes() == before:
-        copy.unlink()
-    else:
-        copy.chmod(0o600)
+    with suppress(OSError):  # it is gone, or a folder: that is no text of anybody's
+        if done or _unwritten(copy, before):
+            copy.unlink()
+        else:
+            copy.chmod(0o600)
+
+
+def _unwritten(copy: Path, before: bytes) -> bool:
+    """Whether nothing of the person's is in it."""
+    try:
+        return _bytes_of(copy) == before
+    except Refusal:
+        return True
+
+
+def _bytes_of(copy: Path) -> bytes:
+    """What an editor left there. A pipe in its place would be read without end."""
+    try:
+        if stat.S_ISREG(copy.stat().st_mode):
+            return copy.read_bytes()
+        why = teaching.config_no_regular_file()
+    except OSError as error:
+        why = error.strerror or str(error)
+    raise Refusal(teaching.editor_left_no_text(why))
 
 
 def editor(env: Mapping[str, str]) -> list[str]:

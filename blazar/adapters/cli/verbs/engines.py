@@ -132,6 +132,11 @@ def remove(args: argparse.Namespace, root: Root) -> int:
         active=done.now,
         unserved=list(done.unserved),
     )
-    if done.unserved:
-        print(clean(teaching.warning(teaching.engine_removed_last(done.kind, done.unserved))), file=sys.stderr)
+    warnings = []
+    if lost := [model for model in done.unserved if model not in done.insisting]:
+        warnings.append(teaching.engine_removed_last(done.kind, lost))
+    if done.insisting:
+        warnings.append(teaching.engine_removed_named(done.kind, done.insisting))
+    for warning in warnings:
+        print(clean(teaching.warning(warning)), file=sys.stderr)
     return OK

@@ -62,6 +62,8 @@ def _imported(model: "Model", *, already: bool) -> str:
 def _use(model: "Model") -> str:
     if model.weights == "diffusion":
         return teaching.use_drawing()
+    if model.ranks:
+        return teaching.use_ranking()
     return teaching.use_embedding() if model.embeds else teaching.use_text(model.name)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 from blazar.adapters.engines.llamacpp.speculation import drafts
 from blazar.application.supervise.fit_settings import ENGINE_BATCH, ENGINE_UBATCH, batches_for
 from blazar.domain import teaching
-from blazar.domain.kinds import Task
 from blazar.domain.launch import Brief, Resolved, flags_of
 
 WARMING = 2
@@ -23,7 +22,7 @@ SPELLED = {"batch_size": {"-b", "--batch-size"}, "ubatch_size": {"-ub", "--ubatc
 
 def batches(brief: Brief, slots: int, ctx_size: int) -> Resolved:
     """D38. An embedding model reads its whole input at once, so that its batches are its window."""
-    if brief.task is Task.EMBED:
+    if brief.task.pools:
         return _embedding(brief, slots, ctx_size)
     batch, ubatch = batches_for(brief.settings, brief.ctx, embeds=False)
     # What all slots guess is checked in one batch, each with the token before it.

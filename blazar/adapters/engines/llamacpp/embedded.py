@@ -96,6 +96,7 @@ READERS: dict[str, Callable[[Any, Option, Any, str], Any]] = {
     "layers": lambda _x, _o, _now, text: {"auto": -1, "all": -2}.get(text) or int(text),
     "names": lambda _x, _o, _now, text: set(text.split(",")),
     "words": lambda _x, _o, _now, text: text.split(","),
+    "one_more": lambda _x, _o, now, text: [*now, text],
     "keys": lambda _x, _o, now, text: [*now, *text.split(",")],
     "keyfile": lambda _x, _o, now, text: [*now, *_lines(text)],
     "file": lambda _x, _o, _now, text: _whole(text),

@@ -206,10 +206,14 @@ def _capped(configured: int, machine: Machine) -> int:
 
 def embedding(brief: Brief) -> Resolved:
     """D38."""
-    embeds = brief.task is Task.EMBED
-    # A chat model that is told to embed has no pooling of its own; the engine needs one.
-    pooling = "mean" if embeds and not brief.model.embeds else ""
-    reasons = {"embeddings": teaching.argv_reason("embeds"), "pooling": teaching.argv_reason("pooling")}
+    embeds, ranks = brief.task.pools, brief.task is Task.RERANK
+    # A chat model that is told to embed has no pooling of its own; the engine needs one. And its route for scores
+    # answers only where the command line says `rank`, whatever the file says (tools/server/server-context.cpp).
+    lacks = brief.task is Task.EMBED and (not brief.model.embeds or brief.model.ranks)
+    late = brief.task is Task.EMBED and brief.settings["late_chunking"]
+    pooling = "rank" if ranks else "none" if late else "mean" if lacks else ""
+    why = teaching.argv_reason("ranks" if ranks else "late" if late else "pooling")
+    reasons = {"embeddings": teaching.argv_reason("embeds"), "pooling": why}
     planned = size(brief).told
     return together(
         Resolved({"embeddings": embeds, "pooling": pooling}, reasons),

@@ -7,7 +7,22 @@ from blazar.adapters.engines.llamacpp.reserved import BECAUSE, REPEATS, RESERVED
 from blazar.adapters.engines.llamacpp.resolve import resolve
 from blazar.adapters.engines.llamacpp.speculation import drafts
 from blazar.adapters.engines.spec import EngineSpec
+from blazar.domain.child_metrics import Measure, Metrics
 from blazar.domain.kinds import EngineKind
+
+# b11434, tools/server/server-task.cpp: `prompt_tokens_total` leaves out what was cached, and nothing tells how full the cache is.
+METRICS = Metrics(
+    path=b"/metrics",
+    running=Measure(("llamacpp:requests_processing",)),
+    waiting=Measure(("llamacpp:requests_deferred",)),
+    prompt_tokens=Measure(("llamacpp:prompt_tokens_total", "llamacpp:prompt_tokens_cached_total")),
+    cached_tokens=Measure(("llamacpp:prompt_tokens_cached_total",)),
+    generated_tokens=Measure(("llamacpp:tokens_predicted_total",)),
+    prompt_rate=Measure(("llamacpp:prompt_tokens_seconds",)),
+    generated_rate=Measure(("llamacpp:predicted_tokens_seconds",)),
+    drafted_tokens=Measure(("llamacpp:spec_decode_num_draft_tokens_total",)),
+    accepted_tokens=Measure(("llamacpp:spec_decode_num_accepted_tokens_total",)),
+)
 
 LLAMACPP = EngineSpec(
     kind=EngineKind.LLAMACPP,
@@ -23,6 +38,7 @@ LLAMACPP = EngineSpec(
     because=BECAUSE,
     repeats=REPEATS,
     memory_log=MemoryLines,
+    metrics=METRICS,
     resolve=resolve,
     drafts=drafts,
     scrubbed=("LLAMA_ARG_", "LLAMA_API_KEY"),  # every flag has an environment twin that would win silently

@@ -12,7 +12,6 @@ from blazar.adapters.engines.reasons import chosen
 from blazar.domain import teaching
 from blazar.domain.argv import Decision
 from blazar.domain.errors import Malformed
-from blazar.domain.kinds import Task
 from blazar.domain.launch import Brief, Drafts, Resolved, flags_of
 from blazar.domain.manifest import Option
 
@@ -66,7 +65,7 @@ def choose(brief: Brief) -> Choice:
     spec: str = brief.settings["spec"]
     if any(flag.startswith(_THEIRS) for flag in flags_of(brief.settings["extra_args"])):
         return Choice("", teaching.spec_reason("extra"))
-    if brief.task is Task.EMBED:
+    if brief.task.pools:
         # Also where it is asked for: a key for all models is no mistake of the one that has nothing to guess.
         return Choice("", teaching.spec_reason("embed"))
     if spec == "off":
@@ -106,7 +105,7 @@ def _unheard(brief: Brief, choice: Choice, *, drafts: bool) -> Iterator[str]:
     of_types = {**dict.fromkeys(SIZED, SIZES), "ngram-mod": MOD, "ngram-cache": LOOKUPS}
     heard = {*(DRAFT if drafts else ()), *of_types.get(choice.type, ())}
     silent = [key for key in (*DRAFT, *SIZES, *MOD, *LOOKUPS) if chosen(brief, key) and key not in heard]
-    if silent and brief.task is not Task.EMBED:
+    if silent and not brief.task.pools:
         yield teaching.spec_silent(silent, choice.type, choice.reason)
 
 

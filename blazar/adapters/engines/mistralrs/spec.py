@@ -9,6 +9,8 @@ from blazar.adapters.engines.mistralrs.paths import PATHS
 from blazar.adapters.engines.mistralrs.reserved import BECAUSE, RESERVED
 from blazar.adapters.engines.mistralrs.resolve import resolve
 from blazar.adapters.engines.spec import EngineSpec
+from blazar.domain.child_metrics import Measure, Metrics
+from blazar.domain.grammars import GRAMMARS
 from blazar.domain.kinds import EngineKind
 from blazar.domain.manners import Manners
 
@@ -24,6 +26,18 @@ MANNERS = Manners(
     listed_as="{folder}",
     forms=frozenset({"response_format"}),  # ODD: its `grammar` is an object, and a text in that place is an error
     strips=frozenset(_STRIPS.split()),
+    grammar=GRAMMARS[EngineKind.MISTRALRS],
+)
+
+# 0.9.2, docs/…/guides/deploy/observability.mdx and mistralrs-core/src/engine/logger.rs: on unless --disable-metrics is said. Its one
+# counter of tokens adds up those of prompts and of answers, and its cache is counted in prompts that hit and not in tokens.
+METRICS = Metrics(
+    path=b"/metrics",
+    running=Measure(("mistralrs_sequences_running",)),
+    waiting=Measure(("mistralrs_sequences_waiting",)),
+    cache_use=Measure(("mistralrs_kv_cache_blocks_used",), per=("mistralrs_kv_cache_blocks_total",)),
+    drafted_tokens=Measure(("mistralrs_speculative_draft_tokens_proposed_total",)),
+    accepted_tokens=Measure(("mistralrs_speculative_draft_tokens_accepted_total",)),
 )
 
 MISTRALRS = EngineSpec(
@@ -45,4 +59,5 @@ MISTRALRS = EngineSpec(
     joins=True,  # clap
     resolve=resolve,
     manners=MANNERS,
+    metrics=METRICS,
 )

@@ -9,6 +9,7 @@ from blazar.adapters.engines.mlx.paths import PATHS
 from blazar.adapters.engines.mlx.reserved import BECAUSE, RESERVED
 from blazar.adapters.engines.mlx.resolve import resolve
 from blazar.adapters.engines.spec import EngineSpec
+from blazar.domain.child_metrics import Metrics
 from blazar.domain.kinds import EngineKind, Task
 from blazar.domain.manners import Manners
 
@@ -22,6 +23,7 @@ MANNERS = Manners(
     # Other models, from any folder or from a hub, that a request could make it load.
     strips=frozenset({"adapters", "draft_model", "num_draft_tokens", "role_mapping"}),
     bounded=True,
+    finishes=True,  # that a client has left it learns by writing, and a whole answer is written last (0.32.2, mlx_lm/server.py)
     thought="reasoning",
 )
 
@@ -46,4 +48,5 @@ MLX = EngineSpec(
     joins=True,  # argparse
     resolve=resolve,
     manners=MANNERS,
+    metrics=Metrics(),  # it has no such route (0.32.2, mlx_lm/server.py)
 )

@@ -9,6 +9,7 @@ from blazar.adapters.engines.sdcpp.paths import PATHS
 from blazar.adapters.engines.sdcpp.reserved import BECAUSE, RESERVED
 from blazar.adapters.engines.sdcpp.resolve import resolve
 from blazar.adapters.engines.spec import EngineSpec
+from blazar.domain.child_metrics import Metrics
 from blazar.domain.kinds import EngineKind, Task
 from blazar.domain.manners import Manners
 
@@ -20,6 +21,7 @@ MANNERS = Manners(
     listed_as="sd-cpp-local",
     forms=frozenset(),
     draws=True,
+    finishes=True,  # its handler waits for the picture and asks nobody whether the client is there (0.4.7, examples/server)
     tagged="sd_cpp_extra_args",
 )
 
@@ -43,5 +45,6 @@ SDCPP = EngineSpec(
     repeats=frozenset({"--model-args", "-r", "--ref-image"}),  # it adds them up
     resolve=resolve,
     manners=MANNERS,
+    metrics=Metrics(),  # it has no such route (0.4.7, examples/server)
     extra_keys=EXTRA_KEYS,
 )

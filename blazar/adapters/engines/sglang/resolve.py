@@ -12,7 +12,6 @@ from blazar.adapters.engines.sglang.flags import SGLANG_FLAGS
 from blazar.adapters.engines.sglang.speculation import NAME, needs, speculation
 from blazar.domain import teaching
 from blazar.domain.fit.shards import Parallelism
-from blazar.domain.kinds import Task
 from blazar.domain.launch import Brief, Resolved, flags_of, said_values, together
 
 PARALLEL = ("sglang.tp_size", "sglang.pp_size", "sglang.dp_size", "sglang.ep_size")
@@ -49,7 +48,7 @@ def _as_set(brief: Brief) -> Resolved:
     told = dict(settings) | {
         "model_path": brief.model.folder or str(PurePath(brief.model.files[0]).parent),
         "alias": brief.model.name,
-        "is_embedding": brief.task is Task.EMBED,
+        "is_embedding": brief.task.pools,
     }
     env = {"HF_HUB_OFFLINE": "1", "SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION": "false"}
     return Resolved(told, env=env, notes=tuple(unheard(brief, HEARD, NAME)))

@@ -5,6 +5,8 @@ from blazar.adapters.engines.sglang.paths import PATHS
 from blazar.adapters.engines.sglang.reserved import BECAUSE, RESERVED
 from blazar.adapters.engines.sglang.resolve import resolve
 from blazar.adapters.engines.spec import EngineSpec
+from blazar.domain.child_metrics import Measure, Metrics
+from blazar.domain.grammars import GRAMMARS
 from blazar.domain.kinds import EngineKind
 from blazar.domain.manners import Manners
 
@@ -16,6 +18,21 @@ MANNERS = Manners(
     routes=frozenset(),
     forms=frozenset({"response_format"}),
     strips=frozenset(_STRIPS.split()),
+    grammar=GRAMMARS[EngineKind.SGLANG],
+)
+
+# 0.5.23, srt/observability/metrics_collector.py. Tokens of prompts include cached ones, which are counted by where they lay; every
+# data-parallel rank has gauges of its own, and the fullest cache is the one that requests wait for.
+METRICS = Metrics(
+    path=b"/metrics",
+    running=Measure(("sglang:num_running_reqs",)),
+    waiting=Measure(("sglang:num_queue_reqs",)),
+    cache_use=Measure(("sglang:token_usage",), most=True),
+    prompt_tokens=Measure(("sglang:prompt_tokens_total",)),
+    cached_tokens=Measure(("sglang:cached_tokens_total",)),
+    generated_tokens=Measure(("sglang:generation_tokens_total",)),
+    generated_rate=Measure(("sglang:gen_throughput",)),
+    acceptance=Measure(("sglang:spec_accept_rate",), most=True),
 )
 
 SGLANG = EngineSpec(
@@ -35,4 +52,5 @@ SGLANG = EngineSpec(
     joins=True,  # argparse
     resolve=resolve,
     manners=MANNERS,
+    metrics=METRICS,
 )

@@ -10,7 +10,6 @@ from blazar.domain import teaching
 from blazar.domain.argv import Decision
 from blazar.domain.errors import Malformed
 from blazar.domain.fit.budget import MIB
-from blazar.domain.kinds import Task
 from blazar.domain.launch import Brief, Resolved
 
 NAME = "SGLang"
@@ -37,7 +36,7 @@ def algorithm(brief: Brief) -> str:
     Raises `Malformed` where a pair is asked for and its draft is not here.
     """
     spec: str = brief.settings["spec"]
-    if spec == "off" or brief.task is Task.EMBED:
+    if spec == "off" or brief.task.pools:
         return ""
     if spec == "eagle3":
         if not brief.beside.draft or brief.beside.draft_family != spec:
@@ -65,7 +64,7 @@ def speculation(brief: Brief) -> Resolved:
     silent = _silent(brief, chosen)
     told |= dict.fromkeys(silent)
     notes = [teaching.setting_needs(key, other) for key, other in silent.items() if settings[key] is not None]
-    if not chosen and settings["spec"] not in ("off", "auto") and brief.task is not Task.EMBED:
+    if not chosen and settings["spec"] not in ("off", "auto") and not brief.task.pools:
         notes.append(teaching.setting_no_word(f"spec = {settings['spec']}", NAME))
     left = () if chosen else (Decision((), "spec", reasons["spec"]),)
     return Resolved(told, reasons, notes=tuple(notes), choices=left)
@@ -73,7 +72,7 @@ def speculation(brief: Brief) -> Resolved:
 
 def _because(brief: Brief, chosen: str) -> str:
     if not chosen:
-        off = "embed" if brief.task is Task.EMBED else "off" if brief.settings["spec"] == "off" else ""
+        off = "embed" if brief.task.pools else "off" if brief.settings["spec"] == "off" else ""
         return teaching.spec_reason(off) if off else teaching.spec_opt_in(NAME)
     key = "spec" if chosen == "eagle3" else ALGORITHM
     return teaching.flag_because(key, brief.origins.get(key, ""))

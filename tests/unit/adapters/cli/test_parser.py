@@ -32,6 +32,8 @@ TABLE = [
     ("show tiny -v", "show", {"model": "tiny", "verbose": True}),
     ("rm a b --force", "rm", {"models": ["a", "b"], "force": True}),
     ("cp a b", "cp", {"source": "a", "target_name": "b"}),
+    ("create m", "create", {"name": "m", "file": "Modelfile"}),
+    ("create m -f M", "create", {"name": "m", "file": "M"}),
     ("ps --reset", "ps", {"reset": True}),
     ("load tiny --keep-alive -1", "load", {"keep_alive": "-1"}),
     ("evict tiny#1 -f", "evict", {"model": "tiny#1", "force": True}),

@@ -32,7 +32,7 @@ def test_a_size_that_is_not_known() -> None:
     """One line that it began."""
     out = io.StringIO()
     Lines(out).tell("f.zip", 1 << 20, 0)
-    assert out.getvalue() == "downloading f.zip: 1.0 MiB of 0.0 MiB\n"
+    assert out.getvalue() == "downloading f.zip: 1.0 MiB\n"
 
 
 @pytest.mark.parametrize("quiet", ["json", "quiet"])

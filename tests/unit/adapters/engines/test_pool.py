@@ -3,6 +3,7 @@
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import pytest
 import uvloop
@@ -583,6 +584,26 @@ def test_fetch_gives_up_on_a_silent_child() -> None:
     async def use(child: ScriptedChild, pool: ChildPool) -> None:
         with pytest.raises(ChildSilent, match="sent nothing"):
             await pool.fetch(CALL, 0.05)
+        while pool._open or pool._dials:
+            await asyncio.sleep(0)
+
+    against(script, use)
+
+
+def test_fetch_gives_up_on_an_answer_that_never_ends() -> None:
+    """At its bound, however quickly it comes, and closes the connection."""
+
+    async def script(talk: Talk) -> None:
+        await talk.request()
+        head = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n"
+        with suppress(ConnectionError):
+            await talk.say(head)
+            while True:
+                await talk.say(b"x" * 2**20)
+
+    async def use(child: ScriptedChild, pool: ChildPool) -> None:
+        with pytest.raises(ChildDied, match="larger than 16 MiB"):
+            await pool.fetch(CALL, WATCHDOG)
         while pool._open or pool._dials:
             await asyncio.sleep(0)
 

@@ -71,6 +71,32 @@ def test_hostile_members_are_refused(write, entries, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == outside
 
 
+@pytest.mark.parametrize("write", [write_tar, write_zip])
+@pytest.mark.parametrize("link", ["../include/x.h", "../include", "missing", "./../include/./x.h", "l"])
+def test_links_between_places_of_sources(write, link, tmp_path):
+    """Are not made, and the rest is: older llama.cpp has a folder of headers for Swift that are nothing else."""
+    members = [
+        Entry("include/x.h", b"x"),
+        Entry("spm/l", link.encode(), kind="link"),
+        Entry("spm/near", b"y.h", kind="link"),
+    ]
+    file = write(tmp_path / "a", [*members, Entry("spm/y.h", b"y")])
+    (tmp_path / "out").mkdir()
+    with file.open("rb") as opened:
+        unpack(opened, tmp_path / "out", sources=True)
+    found = {str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*") if not path.is_dir()}
+    assert found == {"include/x.h", "spm/near", "spm/y.h"}
+
+
+@pytest.mark.parametrize("link", ["/etc/passwd", "../../x", "..", "a/../../../x", "C:/x", "..\\x", ""])
+def test_links_out_of_sources_are_refused(link, tmp_path):
+    """Nobody needs them but to reach something of ours."""
+    file = write_tar(tmp_path / "a", [Entry("l", link.encode(), kind="link")])
+    (tmp_path / "out").mkdir()
+    with file.open("rb") as opened, pytest.raises(BadArchive, match="is a symbolic link"):
+        unpack(opened, tmp_path / "out", sources=True)
+
+
 def test_a_hardlink_is_refused(tmp_path):
     """It could give a second name to a file of ours."""
     with pytest.raises(BadArchive, match=unpacking.STRANGE):

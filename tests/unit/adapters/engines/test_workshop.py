@@ -1,9 +1,11 @@
 """Where builds are made: what counts as sources, what is kept for the next try, what becomes of it."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+from blazar.adapters.engines import workshop as module
 from blazar.adapters.engines.workshop import DiskWorkshop
 from blazar.application.ports.toolchain import BuildFailed, Work
 from blazar.domain.errors import Conflict, Malformed, NotFound
@@ -57,6 +59,14 @@ def test_an_interrupted_build_goes_on(tmp_path: Path) -> None:
     other = archive(tmp_path / "t.tar.gz", "x/")
     opened(shop, "b1-cpu", other, digest(other))
     assert not kept.exists()
+
+
+def test_sources_with_links_between_their_places(tmp_path: Path) -> None:
+    """Are sources all the same: forks that began before 2025 have a folder of them."""
+    entries = [Entry("l/CMakeLists.txt", LISTS), Entry("l/spm/a.h", b"../include/a.h", kind="link")]
+    file = write_tar(tmp_path / "b11434.tar.gz", entries)
+    work = opened(workshop(tmp_path), "b11434-cpu", file, digest(file))
+    assert sorted(path.name for path in Path(work.source).iterdir()) == ["CMakeLists.txt", "spm"]
 
 
 def test_a_build_of_another_place(tmp_path: Path) -> None:
@@ -138,6 +148,8 @@ def test_one_at_a_time(tmp_path: Path) -> None:
     first.open("b1-cpu", str(source), "")
     with pytest.raises(Conflict, match="b1-cpu is being built by another process"):
         second.open("b1-cpu", str(source), "")
+    with pytest.raises(Conflict, match="b1-cpu is being built"):
+        first.open("b1-cpu", str(source), "")
     second.open("b2-cpu", str(source), "")
     first.leave("b1-cpu")
     second.open("b1-cpu", str(source), "")
@@ -145,3 +157,75 @@ def test_one_at_a_time(tmp_path: Path) -> None:
         second.close(tag)
         second.leave(tag)
     assert list((tmp_path / "engines" / ".building").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["pipe", "device"])
+def test_sources_that_never_end(tmp_path: Path, name: str) -> None:
+    """A pipe that nobody writes to, and a device, are refused before they are read."""
+    source = tmp_path / "b1.tar.gz"
+    if name == "pipe":
+        os.mkfifo(source)
+    else:
+        source.symlink_to("/dev/zero")
+    with pytest.raises(Malformed, match="it is not a file"):
+        opened(workshop(tmp_path), "b1-cpu", source, "a" * 64)
+
+
+@pytest.mark.parametrize("name", ["cut", "other"])
+def test_what_is_no_source_is_not_kept(tmp_path: Path, name: str) -> None:
+    """Half of an archive, or all of another one, may be many GiB, and is unpacked again anyway."""
+    lists = os.urandom(300_000) if name == "cut" else OTHER
+    file = archive(tmp_path / "s.tar.gz", lists=lists)
+    if name == "cut":
+        file.write_bytes(file.read_bytes()[:100_000])
+    with pytest.raises(Malformed):
+        workshop(tmp_path).open("b1-cpu", str(file), digest(file))
+    assert list((tmp_path / "engines" / ".building" / "b1-cpu").iterdir()) == []
+
+
+def test_a_list_without_end_is_read_in_part(tmp_path: Path) -> None:
+    """An archive may hold one that is larger than the memory."""
+    file = archive(tmp_path / "s.tar.gz", lists=b"#" * module._LONGEST_LISTS + b"\n" + LISTS)
+    with pytest.raises(Malformed, match="no sources"):
+        workshop(tmp_path).open("b1-cpu", str(file), digest(file))
+
+
+def test_kept_texts_that_are_none(tmp_path: Path) -> None:
+    """A mark and a cache that a crash or another code page spoilt are no reason to end: one is made anew, the other is not ours."""
+    file = archive(tmp_path / "s.tar.gz")
+    shop = workshop(tmp_path)
+    work = opened(shop, "b1-cpu", file, digest(file))
+    place = Path(work.folder).parent
+    Path(work.folder).mkdir()
+    Path(work.folder, "CMakeCache.txt").write_bytes(b"\xff\xfe")
+    assert opened(shop, "b1-cpu", file, digest(file)) == work
+    assert not Path(work.folder).exists()
+    (place / "source.sha256").write_bytes(b"\xff\xfe")
+    assert opened(shop, "b1-cpu", file, digest(file)) == work
+
+
+def test_who_waited_with_the_removed_claim_in_hand_takes_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is removed with the work: a lock on one that has no name any more keeps nobody out."""
+    source = tmp_path / "src"
+    source.mkdir()
+    (source / "CMakeLists.txt").write_bytes(LISTS)
+    first, second, third = workshop(tmp_path), workshop(tmp_path), workshop(tmp_path)
+    first.open("b1-cpu", str(source), "")
+    flock, ended = module._flock, []
+
+    def late(handle: int, how: int) -> object:
+        if not ended:
+            ended.append(True)
+            first.close("b1-cpu")
+            first.leave("b1-cpu")
+        assert flock is not None
+        return flock(handle, how)
+
+    monkeypatch.setattr(module, "_flock", late)
+    work = second.open("b1-cpu", str(source), "")
+    assert Path(work.log).parent.is_dir()
+    with pytest.raises(Conflict):
+        third.open("b1-cpu", str(source), "")
+    second.leave("b1-cpu")

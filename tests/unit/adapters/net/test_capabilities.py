@@ -128,6 +128,39 @@ def test_only_https_is_asked(tmp_path: Path, url: str) -> None:
         HttpCapabilityRegistry(lambda: url, tmp_path / "kept.json").fetch()
 
 
+def test_a_list_of_this_machine(host: Registry, tmp_path: Path) -> None:
+    """May name files of it: sent, unchanged and kept alike. The same list from elsewhere may not."""
+    asset = {"system": "linux", "machine": "x86_64", "url": f"{host.url}/a.tar.gz", "sha256": "b" * 64}
+    found = {"version": 1, "lanes": [{**LANE, "assets": [asset]}]}
+    host.given[PATH] = lambda asked: (
+        Answer(b"", 304) if "if-none-match" in asked.headers else Answer(found, headers=(("etag", '"1"'),))
+    )
+    for _ in range(2):
+        assert registry(host, tmp_path).fetch().lanes[0].assets[0].url == asset["url"]
+    assert names(registry(host, tmp_path).kept()) == ["novel"]
+    (tmp_path / "far.json").write_text(json.dumps({"url": "https://lists.example/a.json", "list": found}))
+    assert HttpCapabilityRegistry(lambda: "https://lists.example/a.json", tmp_path / "far.json").kept().lanes == ()
+
+
+def test_a_list_that_this_machine_fetches_elsewhere(
+    host: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Is from elsewhere: who serves it in the end decides what it may name, now and when it is read again."""
+    asset = {"system": "linux", "machine": "x86_64", "url": f"{host.url}/a.tar.gz", "sha256": "b" * 64}
+    found = {"version": 1, "lanes": [{**LANE, "assets": [asset]}]}
+    elsewhere = "http://lists.example"
+    monkeypatch.setenv("HTTP_PROXY", host.url)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    host.given[PATH] = Answer(b"", 302, (("location", f"{elsewhere}{PATH}"),))
+    host.given[f"{elsewhere}{PATH}"] = lambda asked: (
+        Answer(b"", 304) if "if-none-match" in asked.headers else Answer(found, headers=(("etag", '"1"'),))
+    )
+    for _ in range(2):
+        assert registry(host, tmp_path).fetch().lanes == ()
+    assert registry(host, tmp_path).kept().lanes == ()
+    assert [asked.path for asked in host.asked] == [PATH, f"{elsewhere}{PATH}"] * 2
+
+
 @pytest.mark.parametrize(
     "text", [b"", b"{", b"[]", b'{"url": 5}', b"\xff\xfe", json.dumps({"url": "URL", "list": 5, "etag": 7}).encode()]
 )

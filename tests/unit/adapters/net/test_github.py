@@ -1,6 +1,7 @@
 """Releases in GitHub's JSON shape, from a host on loopback."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -120,11 +121,12 @@ def test_where_files_are_fetched(host: ReleaseHost) -> None:
     """At GitHub's address; at a mirror's that repeats GitHub's answers; at another place of files."""
     own = f"https://github.com/{REPOSITORY}/releases/download/b1/{NAME}"
     host.publish([release("b1", asset(NAME, own, b"abc"))])
-    assert GithubReleases(host.url).listing(REPOSITORY)[0].assets[0].url == (
-        f"{host.url}/{REPOSITORY}/releases/download/b1/{NAME}"
-    )
-    elsewhere = GithubReleases(host.url, "http://files.example/engines/")
-    assert elsewhere.listing(REPOSITORY)[0].assets[0].url == f"http://files.example/engines/b1/{NAME}"
+    for files, url in (
+        ("", f"{host.url}/{REPOSITORY}/releases/download/b1/{NAME}"),
+        ("http://files.example/engines/", f"http://files.example/engines/b1/{NAME}"),
+    ):
+        with closing(GithubReleases(host.url, files)) as feed:
+            assert feed.listing(REPOSITORY)[0].assets[0].url == url
 
 
 @pytest.mark.parametrize("variable", ["BLAZAR_GH_BASE", "BLAZAR_INSTALL_BASE_URL"])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from blazar.adapters.net.partials import NOTE, PART, SAVE_SECS, Partial
+from blazar.adapters.net.partials import NOTE, PART, SAVE_SECS, Partial, discard
 from blazar.domain.errors import Conflict
 
 SIZE = 1000
@@ -118,3 +118,13 @@ def test_publishing_is_a_rename(path: Path) -> None:
     assert [one.name for one in path.parent.iterdir()] == ["file.bin"]
     assert path.read_bytes() == b"abc"
     assert not path.with_name(path.name + PART).exists()
+
+
+def test_a_crash_right_after_the_rename_leaves_no_note_behind(path: Path) -> None:
+    """The file is whole, its note is still there: both go together, and what is not there is no error."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(b"abc")
+    path.with_name(path.name + NOTE).write_text("{}")
+    for _ in range(2):
+        discard(path)
+        assert list(path.parent.iterdir()) == []

@@ -63,6 +63,10 @@ def test_redirects_end(web: Web, registry: Registry) -> None:
         ("https://hub.example", "https://hub.example/x", "https://169.254.169.254/latest"),
         ("https://hub.example", "https://hub.example/x", "https://localhost:6379/"),
         ("https://hub.example", "https://hub.example/x", "https://db.internal/"),
+        ("https://hub.example", "https://hub.example/x", "https://127.1:8080/"),
+        ("https://hub.example", "https://hub.example/x", "https://2130706433/"),
+        ("https://hub.example", "https://hub.example/x", "https://localhost./"),
+        ("https://hub.example", "https://hub.example/x", "https://[::ffff:127.0.0.1]/"),
         ("http://hub.example", "http://hub.example/x", "ftp://cdn.example/x"),
     ],
 )
@@ -72,6 +76,17 @@ def test_a_redirect_leads_nowhere_inside(base: str, url: str, to: str) -> None:
     with pytest.raises(RegistryTrouble, match=r"hub\.example sends us on to"):
         web._check_hop(url, module.httpx.URL(to))
     web._check_hop(url, module.httpx.URL("https://cdn.example/x?sig=1"))
+    web.close()
+
+
+def test_who_is_out_does_not_lead_back_inside() -> None:
+    """A registry of this network may send us out; what it sends us to may not send us to this machine, only to where we came from."""
+    web = Web("http://127.0.0.1:5000")
+    out = "http://lists.example/x"
+    web._check_hop("http://127.0.0.1:5000/x", module.httpx.URL(out))
+    web._check_hop(out, module.httpx.URL("http://127.0.0.1:5000/y"))
+    with pytest.raises(RegistryTrouble, match="sends us on to"):
+        web._check_hop(out, module.httpx.URL("http://127.0.0.1:6379/"))
     web.close()
 
 

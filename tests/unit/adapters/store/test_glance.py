@@ -54,6 +54,26 @@ def test_where_nothing_can_be_read_nothing_is_known(tmp_path: Path) -> None:
     assert build_of(text, EngineKind.LLAMACPP) is None
 
 
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    """No index of the log can be made there: rows are read all the same, unless there is a log that may have others."""
+    path = tmp_path / "blazar.db"
+    database = Database(path)
+    SqliteEngineCatalog(database).add_engine(an_engine("b1"))
+    database.close()
+    for left in tmp_path.glob("blazar.db-*"):
+        left.unlink()
+    index, log = tmp_path / "blazar.db-shm", tmp_path / "blazar.db-wal"
+    index.symlink_to(tmp_path / "gone" / "index")  # root may write everywhere, and cannot make this either
+    for before in (None, b""):
+        if before is not None:
+            log.write_bytes(before)
+        found = build_of(path, EngineKind.LLAMACPP)
+        assert found is not None
+        assert found.tag == "b1"
+    log.write_bytes(b"rows")
+    assert build_of(path, EngineKind.LLAMACPP) is None
+
+
 def test_models_and_what_they_are_made_of(tmp_path: Path) -> None:
     """By name; no catalog has no models, and of one that cannot be read nothing is known."""
     path = tmp_path / "blazar.db"

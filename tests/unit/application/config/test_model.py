@@ -190,3 +190,18 @@ def test_the_engines_that_overrides_name() -> None:
     """Each with the models that name it; an override without one names none."""
     overrides = {"a": {"engine": "b1"}, "b": {"engine": "mlx"}, "c": {"engine": "b1"}, "d": {"ctx": 512}}
     assert Config.model_validate({"model_overrides": overrides}).engines_named == {"b1": ["a", "c"], "mlx": ["b"]}
+
+
+def test_the_workers_that_the_configuration_names() -> None:
+    """Each once, with every key that names it; an override that says nothing names none."""
+    said = {
+        "rpc_servers": "a:1,b:2,a:1",
+        "sdcpp_rpc_servers": ["b:2"],
+        "model_overrides": {"m": {"rpc_servers": "c:3"}, "n": {"ctx": 512}, "o": {"rpc_servers": ""}},
+    }
+    assert Config.model_validate(said).workers_named == {
+        "a:1": ["rpc_servers"],
+        "b:2": ["rpc_servers", "sdcpp_rpc_servers"],
+        "c:3": ["model_overrides.m.rpc_servers"],
+    }
+    assert Config().workers_named == {}

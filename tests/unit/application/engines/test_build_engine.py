@@ -133,6 +133,15 @@ def test_no_room() -> None:
         rig()
 
 
+def test_a_build_that_came_while_this_one_waited() -> None:
+    """Whoever had the place may have made it: nothing is compiled for a name that is taken, and the place is let go."""
+    rig = Rig()
+    rig.workshop.opening = lambda: rig.catalog.add_engine(an_engine("b11434-cpu"))
+    with pytest.raises(Conflict, match="installed already"):
+        rig()
+    assert (rig.tools.ran, rig.workshop.open_for) == ([], set())
+
+
 def test_a_build_of_that_name() -> None:
     """Known before anything is compiled."""
     rig = Rig()

@@ -37,13 +37,18 @@ class Yard:
         self.orders: list[tuple[Order, str]] = []
         self.told: list[tuple[str, int, int]] = []
         self.broken: Malformed | None = None
+        self.bare: Backend | None = None
         programs = {kind: Program("server") for kind in EngineKind}
         enter = InstallEngine(self.catalog, self.builds, FakeEngineTrial(), FakeClock(), programs)
         self.site = Site("linux", "x86_64", nvidia)
-        self.install = InstallLane(self.catalog, self.registry, self.sources, enter, self.build, lambda: self.site)
+        self.install = InstallLane(self.catalog, self.registry, self.sources, enter, self, lambda: self.site)
         self.list = ListLanes(self.catalog, self.registry, lambda: self.site)
 
-    def build(
+    def check_machine(self, backend: Backend) -> None:
+        if backend is self.bare:
+            raise Malformed("no cmake", "backend")
+
+    def __call__(
         self, order: Order, told: Callable[[int, int], None], *, origin: Origin | None = None, tag: str = ""
     ) -> Engine:
         self.orders.append((order, tag))
@@ -164,10 +169,25 @@ def test_a_failed_build_keeps_what_was_fetched() -> None:
     with pytest.raises(Malformed, match="compiler"):
         yard.install.lane("novel", yard.tell)
     assert (yard.sources.dropped, yard.catalog.list_engines()) == ([], [])
+    yard.broken = Malformed("holds no sources", "source")
+    with pytest.raises(Malformed, match="no sources"):
+        yard.install.lane("novel", yard.tell)
+    assert len(yard.sources.dropped) == 1  # it would hold none the next time either
     yard.sources.refused = Malformed("of another commit", "fork")
     with pytest.raises(Malformed, match="another commit"):
         yard.install.lane("novel", yard.tell)
-    assert len(yard.orders) == 1
+    assert len(yard.orders) == 2
+
+
+def test_what_is_missing_here_is_said_before_anything_is_fetched() -> None:
+    """Of the backend that would be built; a published build needs no compiler."""
+    yard = Yard()
+    yard.bare = Backend.CPU
+    with pytest.raises(Malformed, match="no cmake"):
+        yard.install.lane("novel", yard.tell)
+    assert yard.sources.fetched == []
+    yard.install.lane("ready", yard.tell)
+    yard.install.lane("novel", yard.tell, Backend.CUDA)
 
 
 def test_offers() -> None:

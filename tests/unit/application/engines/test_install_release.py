@@ -40,11 +40,12 @@ def test_libraries_are_installed_beside_it() -> None:
 
 
 def test_an_installed_one_is_not_fetched_again() -> None:
-    """It is simply there."""
+    """It is simply there; what a crash right after its row left of the download goes."""
     rig = Rig([build(11430)])
-    rig.catalog.add_engine(an_engine("b11430"))
+    rig.catalog.add_engine(an_engine("b11430", digest=digest_of(11430)))
     assert rig.install(KIND, None, None, None, rig.tell).already
     assert rig.downloads.wanted == []
+    assert rig.forgotten == [f"{FOLDER}/{digest_of(11430)[:12]}-llama-b11430-bin-ubuntu-x64.tar.gz"]
 
 
 def test_a_file_without_a_digest_is_refused() -> None:

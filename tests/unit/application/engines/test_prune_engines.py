@@ -1,5 +1,6 @@
 """Which builds an install pushes out."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -151,3 +152,29 @@ def test_installs_do_not_push_out_what_to_roll_back_to() -> None:
     rows[1] = replace(rows[1], used_at=2.6)
     assert superfluous(rows, LLAMA, 2) == ["b3"]
     assert superfluous(rows, LLAMA, 1) == ["b1", "b3", "b4"]
+
+
+@pytest.mark.parametrize(
+    "meanwhile",
+    [
+        lambda catalog: catalog.set_active(LLAMA, "b1", 9.0),
+        lambda catalog: catalog.amend_engine("b1", lambda row: replace(row, pinned=True)),
+        lambda catalog: [catalog.remove_engine(tag) for tag in ("b5", "b4", "b3", "b2")],
+    ],
+    ids=["chosen", "pinned", "the others removed"],
+)
+def test_what_is_needed_meanwhile_stays(meanwhile: Callable[[MemoryEngineCatalog], object]) -> None:
+    """Another command ran between the decision and the removal: neither the active build nor the last one goes."""
+    run, catalog, builds = prune(five(active="b5"), 4)
+    aside = builds.set_aside
+
+    def slow(tag: str) -> bool:
+        done = aside(tag)
+        meanwhile(catalog)
+        return done
+
+    builds.set_aside = slow  # type: ignore[method-assign]
+    done = run(LLAMA)
+    assert done.removed == ()
+    assert "needed again" in done.kept[0]
+    assert (catalog.find_engine("b1") is not None, "b1" in builds.present) == (True, True)

@@ -7,6 +7,7 @@ import pytest
 
 from blazar.application.engines.remove_engine import RemoveEngine
 from blazar.application.ports.children import Orphan
+from blazar.application.ports.engines import Judge
 from blazar.domain.errors import Conflict, EngineNotFound
 from blazar.domain.kinds import EngineKind, Provenance, Weights
 from tests.fakes.builds import MemoryEngineBuilds
@@ -42,7 +43,7 @@ def test_a_row_that_stays_keeps_its_folder() -> None:
     """If the row cannot be deleted the folder comes back: a row never points at a deleted folder (contract)."""
 
     class Stuck(MemoryEngineCatalog):
-        def remove_engine(self, tag: str) -> None:
+        def remove_engine(self, tag: str, judge: Judge | None = None) -> None:
             raise OSError("disk full")
 
     house = House(Stuck([an_engine("b2"), an_engine("b1")]))
@@ -170,8 +171,8 @@ def test_what_a_model_insists_on_is_not_removed() -> None:
 def test_who_serves_after_a_removal_is_told() -> None:
     """The heir of an active build; nobody where another one was active."""
     house = House(MemoryEngineCatalog([an_engine("b3"), an_engine("b2"), an_engine("b1")]))
-    assert house.remove("b2") == ("llamacpp", "", ())
-    assert house.remove("b3") == ("llamacpp", "b1", ())
+    assert house.remove("b2") == ("llamacpp", "", (), ())
+    assert house.remove("b3") == ("llamacpp", "b1", (), ())
 
 
 def test_models_that_lose_their_only_engine_are_named() -> None:
@@ -186,3 +187,37 @@ def test_models_that_lose_their_only_engine_are_named() -> None:
     remove = replace(house.remove, models=lambda: models)
     assert remove("sd-1").unserved == ("painter",)
     assert remove("m-1").unserved == ("st",)
+
+
+def test_models_that_insist_on_a_kind_whose_last_build_goes_are_named() -> None:
+    """Apart from those that lose the only engine of their format: others could serve them. Overrides without a model are nobody's."""
+    rows = [an_engine("b1"), an_engine("m-1", kind=EngineKind.MISTRALRS), an_engine("m-2", kind=EngineKind.MISTRALRS)]
+    house = House(MemoryEngineCatalog(rows))
+    models = [a_model("g"), a_model("h"), *(a_model(name, weights=Weights.SAFETENSORS) for name in ("st", "elsewhere"))]
+    named = {"mistralrs": ["g", "gone"], "sglang": ["elsewhere"]}
+    remove = replace(house.remove, models=lambda: models, named=named)
+    assert remove("m-1") == ("mistralrs", "m-2", (), ())
+    assert remove("m-2") == ("mistralrs", "", ("g", "st"), ("g",))
+
+
+class Faster(MemoryEngineBuilds):
+    """Another process removes a build while ours is put aside."""
+
+    def __init__(self, act: Callable[[], object]) -> None:
+        super().__init__()
+        self.act = act
+
+    def set_aside(self, tag: str) -> bool:
+        done = super().set_aside(tag)
+        self.act()
+        return done
+
+
+def test_the_last_build_stays_though_it_was_not_the_last_when_asked() -> None:
+    """Decided with the row: two commands at once cannot take one build each and leave none."""
+    house = House()
+    builds = Faster(lambda: house.catalog.remove_engine("b2"))
+    builds.present = {"b1", "b2"}
+    with pytest.raises(Conflict, match="only"):
+        replace(house.remove, builds=builds)("b1")
+    assert (house.tags(), builds.present, builds.aside) == (["b1"], {"b1", "b2"}, set())

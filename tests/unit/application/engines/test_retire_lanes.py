@@ -135,3 +135,21 @@ def test_a_fork_that_a_model_insists_on_stays() -> None:
     shelf.pass_days(8)
     assert replace(shelf.retire, named=lambda: ["novel-1"])(7) == Retired()
     assert shelf.retire(7).removed == ("novel-1",)
+
+
+def test_a_fork_that_is_pinned_meanwhile_is_postponed() -> None:
+    """Decided with the row: whoever pins it while it is put aside keeps it."""
+    shelf = Shelf()
+    shelf.retire(7)
+    shelf.pass_days(8)
+    aside = shelf.builds.set_aside
+
+    def slow(tag: str) -> bool:
+        done = aside(tag)
+        shelf.catalog.amend_engine(tag, lambda row: replace(row, pinned=True))
+        return done
+
+    shelf.builds.set_aside = slow  # type: ignore[method-assign]
+    (why,) = shelf.retire(7).postponed
+    assert "needed again" in why
+    assert (shelf.tags(), shelf.builds.aside) == (["b2", "novel-1"], set())

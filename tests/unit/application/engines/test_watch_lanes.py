@@ -7,6 +7,7 @@ from blazar.application.engines.mine_architectures import MineArchitectures
 from blazar.application.engines.removal import Unused
 from blazar.application.engines.retire_lanes import RetireLanes
 from blazar.application.engines.watch_lanes import EVERY_SECS, FIRST_SECS, LIST_SECS, WatchLanes
+from blazar.application.ports.engines import Judge
 from blazar.domain.capability import DAY_SECS, LaneList
 from blazar.domain.errors import RegistryTrouble, StoreTrouble
 from blazar.domain.kinds import Provenance
@@ -135,7 +136,7 @@ def test_a_catalog_that_cannot_be_written_is_told() -> None:
     """The watch goes on: a full disk may have room tomorrow."""
 
     class Full(MemoryEngineCatalog):
-        def remove_engine(self, tag: str) -> None:
+        def remove_engine(self, tag: str, judge: Judge | None = None) -> None:
             raise StoreTrouble("the disk is full")
 
     async def main() -> None:

@@ -346,3 +346,16 @@ def test_a_build_without_a_version_is_not_ok() -> None:
     """Nothing is known of it, so nothing good is claimed."""
     found = rows(healthy(engines=MemoryEngineCatalog([an_engine(version=" ")])))["b11434"]
     assert (found["status"], found["detail"]) == ("warn", teaching.engine_unversioned("b11434"))
+
+
+def test_workers_are_asked_beside_everything_else():
+    """Their rows stand with the devices; whoever computes on them now is told to who asks."""
+    views = []
+
+    async def workers(found: Any) -> list[Row]:
+        views.extend(found)
+        return [Row("worker a:1", "ok", "a:1 speaks version 7.0.0")]
+
+    view = a_view()
+    assert rows(healthy(workers=workers, supervising=Children(view)), "GPU")["worker a:1"]["status"] == "ok"
+    assert views == [view]

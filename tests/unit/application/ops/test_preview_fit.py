@@ -431,6 +431,6 @@ def test_the_machine_is_that_of_the_load() -> None:
     """Its workers, the build that it is pinned to, and without what the model itself has loaded; a file has nothing loaded."""
     world = World(rpc_servers="10.0.0.2:50052", engine="b2")
     world.ask("tiny")
-    assert world.wanted == Wanted("10.0.0.2:50052", "b2", {"tiny"})
+    assert world.wanted == Wanted("10.0.0.2:50052", "b2", {"tiny"}, "llama")
     world.ask("/else/x.gguf")
-    assert world.wanted == Wanted("10.0.0.2:50052", "b2", ())
+    assert world.wanted == Wanted("10.0.0.2:50052", "b2", (), "llama")

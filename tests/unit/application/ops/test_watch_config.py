@@ -141,3 +141,18 @@ def test_what_was_written_before_the_watch_began_is_found() -> None:
         await asyncio.gather(task, return_exceptions=True)
 
     asyncio.run(main())
+
+
+def test_who_has_written_it_has_it_read_at_once() -> None:
+    """Where it is another one now, and only once: the next look finds nothing new."""
+
+    async def scenario(file: Watched) -> None:
+        await file.watch.catch_up(file.reload)
+        assert file.readings == []
+        file.stamp = 2
+        await file.watch.catch_up(file.reload)
+        assert file.readings == [(2, True)]
+        assert not file.watch.behind()
+        assert await file.look(2, 2, 2) == []
+
+    watched(scenario)

@@ -17,6 +17,7 @@ from tests.fakes.children import Script
 from tests.fakes.clock import FakeClock
 from tests.fakes.engines import an_engine
 from tests.fakes.hardware import GIB, FakeCensus, a_machine
+from tests.fakes.weights import heavy_shape
 from tests.support.cards import NAMES, on_card
 from tests.support.supervision import AnyWeightFiles, run
 
@@ -32,6 +33,13 @@ def story(**kwargs):
         return test
 
     return wrap
+
+
+async def gone(world, name):
+    """Its child has been evicted."""
+    evicting = asyncio.create_task(world.supervisor.evict(name))
+    await world.clock.advance(1.0)
+    assert evicting.result() == [name]
 
 
 @story()
@@ -151,6 +159,51 @@ async def test_other_programs_are_not_waited_for(world):
     await world.clock.advance(0.1)
     with pytest.raises(DoesNotFit, match="are free"):
         await asked
+
+
+@story(sizes=(10, 10, 1), a={"ctx": 256})
+async def test_what_fitted_before_is_named_where_memory_is_short_only_now(world):
+    """With its settings and its size: what changed is the machine and not the configuration."""
+    lease = await world.lease("a")
+    size = world.view("a").planned
+    lease.release()
+    await gone(world, "a")
+    world.census.others = 23 * GIB
+    asked = world.ask("a")
+    await world.clock.advance(0.1)
+    with pytest.raises(DoesNotFit, match="are free") as refused:
+        await asked
+    said = f"loaded before with ctx = 256, slots = 1 and a cache of f16 / f16 (keys / values), and took {size / GIB:.2f} GiB"
+    assert said in str(refused.value)
+
+
+@story(sizes=(20, 10, 20))
+async def test_what_fitted_before_is_named_to_who_waited_in_vain(world):
+    """A busy neighbour holds what it had."""
+    (await world.lease("c")).release()
+    await gone(world, "c")
+    running = await world.lease("a")
+    other = world.ask("c", wait=120.0)
+    await world.clock.advance(31.0)
+    with pytest.raises(Busy) as refused:
+        await other
+    assert str(refused.value).startswith(teaching.memory_is_busy("c"))
+    assert "It was loaded before with ctx = " in str(refused.value)
+    assert refused.value.retry_after > 0
+    running.release()
+
+
+@story(sizes=(10, 10, 20))
+async def test_what_will_never_fit_again_is_not_advised(world):
+    """The configuration has changed: what it was before is no help."""
+    (await world.lease("a")).release()
+    await gone(world, "a")
+    world.files.shapes["/models/a.gguf"] = heavy_shape(300 * GIB)
+    asked = world.ask("a")
+    await world.clock.advance(0.1)
+    with pytest.raises(DoesNotFit) as refused:
+        await asked
+    assert "before" not in str(refused.value)
 
 
 @story(sizes=(10, 10, 300), limits=Limits(spawn_mem_guard=False))

@@ -9,6 +9,8 @@ from blazar.domain import teaching
 from blazar.domain.errors import (
     Busy,
 )
+from blazar.domain.records import Model
+from tests.fakes.catalog import a_model
 from tests.fakes.children import Script
 from tests.support.supervision import story
 
@@ -85,3 +87,69 @@ async def test_two_models_in_turn_always_end(world):
             (await world.lease(name)).release()
     assert world.children.most_alive == 1
     assert len(world.children.spawned) == 20
+
+
+def _four() -> list[Model]:
+    return [a_model(name) for name in ("a", "b", "c", "d")]
+
+
+@story(models=_four(), limits=Limits())
+async def test_a_lowered_number_sends_idle_ones_away_at_once(world):
+    """The oldest first, because of the configuration; who stays keeps its child."""
+    for name in ("a", "b", "c"):
+        (await world.lease(name)).release()
+        await world.clock.advance(1.0)
+    (await world.lease("a")).release()
+    await world.configure(Limits(max_loaded_models=1))
+    await world.clock.advance(1.0)
+    assert [world.state(name) for name in ("a", "b", "c")] == ["serving", None, None]
+    assert world.meter.evictions == [("b", "reload"), ("c", "reload")]
+    assert [told["cause"] for told in world.told("evicted")] == ["reload", "reload"]
+    await world.configure(Limits(max_loaded_models=3))
+    for name in ("b", "c", "b"):
+        (await world.lease(name)).release()
+    assert len(world.meter.evictions) == 2, "a number that is kept sends nobody away"
+
+
+@story(models=_four(), limits=Limits())
+async def test_busy_ones_beyond_a_lowered_number_go_when_they_fall_idle(world):
+    """No request is cut off (D4); a load under way counts, too."""
+    busy = {name: await world.lease(name) for name in ("a", "b")}
+    (await world.lease("c")).release()
+    await world.clock.advance(1.0)
+    loading = world.ask("d")
+    await world.clock.settle()
+    await world.configure(Limits(max_loaded_models=1))
+    await world.clock.advance(5.0)
+    (await loading).release()
+    await world.clock.advance(1.0)
+    assert [world.state(name) for name in ("a", "b", "c", "d")] == ["serving", "serving", None, None]
+    busy["b"].release()
+    await world.clock.advance(1.0)
+    assert [world.state(name) for name in ("a", "b")] == ["serving", None]
+    busy["a"].release()
+    await world.clock.advance(1.0)
+    assert world.state("a") == "serving"
+    assert world.meter.evictions == [(name, "reload") for name in ("c", "d", "b")]
+
+
+@story(models=_four(), limits=Limits())
+async def test_a_pinned_child_stays_beyond_a_lowered_number(world):
+    """Policy skips pins; the others make up for it."""
+    for name in ("a", "b", "c"):
+        (await world.lease(name)).release()
+        await world.clock.advance(1.0)
+    await world.configure(Limits(max_loaded_models=1, pinned=frozenset({"a"})))
+    await world.clock.advance(1.0)
+    assert [world.state(name) for name in ("a", "b", "c")] == ["serving", None, None]
+
+
+@story(models=_four(), limits=Limits())
+async def test_children_that_go_for_what_they_were_told_leave_room(world):
+    """A change of one model's words and of the number: not one more goes than has to."""
+    for name in ("a", "b", "c"):
+        (await world.lease(name)).release()
+        await world.clock.advance(1.0)
+    await world.configure(Limits(max_loaded_models=2), c={"ctx": 256})
+    await world.clock.advance(1.0)
+    assert [world.state(name) for name in ("a", "b", "c")] == ["serving", "serving", None]

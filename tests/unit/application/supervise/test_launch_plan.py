@@ -122,9 +122,10 @@ def test_a_chosen_window_that_shrinks_is_noted():
     ],
 )
 def test_a_slot_that_is_held_to_less_is_what_a_request_gets(text, window):
-    """The engine refuses a longer prompt, so that `ps`, `explain` and inputs that are cut must know."""
+    """The engine refuses a longer prompt, so that `ps`, `explain` and inputs that are cut must know, and advice names what binds."""
     launch = real_plan(f"slots = 2\n{text}", a_model("m", ctx_train=4096))
     assert (launch.plan.ctx, said(launch, "--ctx-size")) == (window, "1024")
+    assert launch.plan.ctx_key == ("ctx" if window == 1024 else "kv_unified_per_slot")
 
 
 def test_slots():
@@ -173,6 +174,26 @@ def test_embedding_models_are_started_for_embeddings():
     planner = a_planner(FakeCensus(), {"both": {"embeddings": True}, "never": {"embeddings": False}})
     models = (a_model("m"), a_model("m", pooling=1), a_model("both"), a_model("never", pooling=1))
     assert [planner.task(model) for model in models] == [Task.CHAT, Task.EMBED, Task.EMBED, Task.CHAT]
+
+
+def test_a_child_that_leaves_the_last_step_to_the_gateway():
+    """Late chunking: the plan says how one vector is made of those of the tokens, as the model's metadata does."""
+    for pooling, how in ((1, "mean"), (2, "cls"), (3, "last"), (None, "")):
+        late = plan(a_model("m", pooling=pooling), late_chunking=True)
+        assert (late.handling.late, said(late, "--pooling")) == (how, "none" if how else None)
+    assert plan(a_model("m"), late_chunking=True, embeddings=True).handling.late == "mean"
+    assert plan(a_model("m", pooling=4), late_chunking=True).handling.late == ""
+    assert plan(a_model("m", pooling=1)).handling.late == ""
+
+
+def test_reranking_models_are_started_for_ranking():
+    """The engine's route for scores answers only where its command line names rank pooling; the overlay wins over metadata."""
+    ranks = plan(a_model("m", pooling=4))
+    assert said(ranks, "--pooling") == "rank"
+    assert "--embeddings" in ranks.plan.words
+    planner = a_planner(FakeCensus(), {"both": {"embeddings": True}, "never": {"embeddings": False}})
+    models = (a_model("m", pooling=4), a_model("both", pooling=4), a_model("never", pooling=4))
+    assert [planner.task(model) for model in models] == [Task.RERANK, Task.EMBED, Task.CHAT]
 
 
 def test_an_overlay_makes_an_embedding_model_a_chat_model():
@@ -538,6 +559,7 @@ def test_a_launch_says_whether_it_takes_pictures(said, vision, blind, told, able
     assert ("--mmproj" in launch.plan.words) is told
     assert launch.verdict.memory.projector_bytes == (7 if told else 0)
     assert planner.takes_pictures(row) is able
+    assert planner.projector(row) == ("/models/mmproj.gguf" if able else "")
 
 
 def test_of_other_kinds_nothing_is_said_about_pictures():
@@ -548,6 +570,7 @@ def test_of_other_kinds_nothing_is_said_about_pictures():
     launch = planner.plan(row, vision=True)
     assert (launch.blind, launch.projector) == ("", False)
     assert planner.takes_pictures(row) is False
+    assert planner.projector(row) == ""
     bare = a_planner(FakeCensus(), {"m": {}}, engines=MemoryEngineCatalog([]))
     assert bare.takes_pictures(row) is False
 

@@ -4,10 +4,12 @@ import asyncio
 
 import pytest
 
+from blazar.application.supervise.leasing import Ask
 from blazar.domain import teaching
 from blazar.domain.errors import Busy, DoesNotFit, Malformed, SpawnFailed
 from blazar.domain.fit.shape import Projector
 from blazar.domain.instance.sight import AGAIN_AFTER
+from tests.fakes.catalog import a_model
 from tests.fakes.children import Script
 from tests.support.supervision import story
 
@@ -330,3 +332,19 @@ async def test_a_policy_that_changed_replaces_the_child(world):
     await world.configure(a={"mmproj_policy": "skip"})
     await world.clock.advance(1.0)
     assert world.view() is None
+
+
+@story(models=[a_model("a"), a_model("b"), a_model("c")])
+async def test_a_model_that_takes_pictures_is_named(world):
+    """Of those that the key may use."""
+    world.give_projector("b")
+    world.give_projector("c")
+    sentence = teaching.projector_missing("a")
+    for allowed, named in ((None, ["b", "c"]), (frozenset({"a", "c"}), ["c"])):
+        with pytest.raises(Malformed) as refused:
+            await world.supervisor.lease(Ask("a", allowed=allowed, **PICTURE))
+        assert str(refused.value) == teaching.others_can(sentence, named)
+    with pytest.raises(Malformed) as refused:
+        await world.supervisor.lease(Ask("a", allowed=frozenset({"a"}), **PICTURE))
+    assert str(refused.value) == sentence
+    assert not world.children.attempts

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from blazar.application.supervise.lease import ChildLease
+from blazar.application.supervise.surroundings import Handling
 from blazar.domain.errors import ChildDied
 from blazar.domain.manners import LLAMACPP
 from tests.fakes.catalog import a_model
@@ -13,11 +14,12 @@ from tests.fakes.upstream import FakeUpstream
 
 class Plan:
     ctx = 4096
+    ctx_key = "kv_unified_per_slot"
 
 
 class Launch:
     plan, model, blind = Plan, a_model("a"), "no projector"
-    called, manners = "default", LLAMACPP
+    called, manners, handling = "default", LLAMACPP, Handling(toolless=True, late="mean")
 
 
 class Child:
@@ -47,6 +49,8 @@ def test_it_shows_what_it_is_for():
     """Taken when it is made: the child may be gone by the time somebody looks."""
     lease = ChildLease(House(), Tenure(), 1.5, 0.5)
     assert (lease.model.name, lease.ctx, lease.upstream) == ("a", 4096, Child.upstream)
+    assert (lease.toolless, lease.late) == (True, "mean")
+    assert lease.ctx_key == "kv_unified_per_slot"
     assert (lease.called, lease.manners, lease.blind) == ("default", LLAMACPP, "no projector")
     assert (lease.load_seconds, lease.queue_seconds) == (1.5, 0.5)
 

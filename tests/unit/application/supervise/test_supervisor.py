@@ -99,8 +99,53 @@ async def test_text_and_pictures_do_not_mix(world):
     ):
         with pytest.raises(Malformed) as caught:
             await world.supervisor.lease(Ask(name, task))
-        assert str(caught.value) == say(name)
+        able = {Task.CHAT: ["chat"], Task.EMBED: ["embed"], Task.IMAGE: ["sd"]}[task]
+        assert str(caught.value) == teaching.others_can(say(name), able)
     assert not world.children.attempts
+
+
+@story(models=[a_model("chat"), a_model("embed", pooling=1), a_model("rank", pooling=4)])
+async def test_a_model_that_ranks_does_nothing_else(world):
+    """And nothing else ranks: each refusal names the endpoint, and a model that could (M7)."""
+    for name, task, say, able in (
+        ("rank", Task.CHAT, teaching.reranker_only_ranks, "chat"),
+        ("rank", Task.EMBED, teaching.reranker_only_ranks, "embed"),
+        ("rank", Task.IMAGE, teaching.reranker_only_ranks, ""),
+        ("chat", Task.RERANK, teaching.not_a_reranker, "rank"),
+        ("embed", Task.RERANK, teaching.not_a_reranker, "rank"),
+    ):
+        with pytest.raises(Malformed) as caught:
+            await world.supervisor.lease(Ask(name, task))
+        assert str(caught.value) == (teaching.others_can(say(name), [able]) if able else say(name))
+    assert not world.children.attempts
+    (await world.lease("rank", task=Task.RERANK)).release()
+    assert "rank" in world.children.spawned[0].plan.words
+
+
+@story(models=[a_model("chat"), a_model("embed", pooling=1), a_model("sd", weights=Weights.DIFFUSION)])
+async def test_every_model_that_reads_text_cuts_it_into_tokens(world):
+    """Whatever it was started for; a model that draws says so."""
+    for name in ("chat", "embed"):
+        (await world.lease(name, task=Task.TEXT)).release()
+        world.supervisor.try_lease(name, Task.TEXT).release()
+    with pytest.raises(Malformed, match="draws pictures"):
+        await world.supervisor.lease(Ask("sd", Task.TEXT))
+
+
+@story(models=[a_model("a", template=True), a_model("b"), a_model("c", pooling=1)], b={"chat_template": "{{ tools }}"})
+async def test_tools_for_a_template_without_a_place_for_them_are_refused(world):
+    """Before anything is loaded, with a model that could take them, of those that the key may use; without tools it serves."""
+    with pytest.raises(Malformed) as caught:
+        await world.supervisor.lease(Ask("a", tools=True))
+    assert str(caught.value) == teaching.others_can(teaching.template_has_no_tools("a"), ["b"])
+    with pytest.raises(Malformed) as caught:
+        await world.supervisor.lease(Ask("a", tools=True, allowed=frozenset({"a"})))
+    assert str(caught.value) == teaching.template_has_no_tools("a")
+    assert not world.children.attempts
+    (await world.lease("b", tools=True)).release()
+    lease = await world.lease("a")
+    assert lease.toolless
+    lease.release()
 
 
 @story(models=[a_model("m", weights=Weights.MLX_QUANT)])
@@ -126,10 +171,10 @@ async def test_each_model_does_its_task_only(world):
     """Chat to an embedder and embeddings from a chat model are taught (D38)."""
     with pytest.raises(Malformed) as caught:
         await world.supervisor.lease(Ask("chat", Task.EMBED))
-    assert str(caught.value) == teaching.not_an_embedder("chat")
+    assert str(caught.value) == teaching.others_can(teaching.not_an_embedder("chat"), ["both", "embed"])
     with pytest.raises(Malformed) as caught:
         await world.supervisor.lease(Ask("embed"))
-    assert str(caught.value) == teaching.embedder_cannot_chat("embed")
+    assert str(caught.value) == teaching.others_can(teaching.embedder_cannot_chat("embed"), ["chat"])
     assert not world.children.attempts
     (await world.lease("both", task=Task.EMBED)).release()
     assert world.supervisor.try_lease("both") is None

@@ -1,6 +1,6 @@
 """Which children make room."""
 
-from blazar.domain.instance.eviction import Occupant, Room, evictions_for
+from blazar.domain.instance.eviction import Excess, Occupant, Room, evictions_for, excess
 
 A, B, C = Occupant("a", 10.0), Occupant("b", 5.0), Occupant("c", None)
 
@@ -45,3 +45,22 @@ def test_one_that_is_leaving_is_waited_for():
 def test_the_target_does_not_compete_with_itself():
     """Its own place is not another's."""
     assert evictions_for("c", [C], 1) == Room(free=True)
+
+
+def test_nobody_is_beyond_a_cap_that_is_kept():
+    """Nor beyond none."""
+    assert excess([A, B, C], 3) == Excess(over=False)
+    assert excess([A, B, C], 0) == Excess(over=False)
+
+
+def test_the_oldest_idle_ones_are_beyond_a_lowered_cap():
+    """As many as are too many; busy and pinned ones stay, and are too many until they go by themselves."""
+    assert excess([A, B, C], 2) == Excess(over=True, evict=("b",))
+    assert excess([A, B, C], 1) == Excess(over=True, evict=("b", "a"))
+    assert excess([A._replace(pinned=True), C], 1) == Excess(over=True)
+
+
+def test_who_leaves_already_is_counted():
+    """Else one more would go than has to."""
+    assert excess([A, B._replace(leaving=True), C], 2) == Excess(over=True)
+    assert excess([A, B._replace(leaving=True), C], 1) == Excess(over=True, evict=("a",))

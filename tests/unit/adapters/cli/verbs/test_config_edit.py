@@ -163,3 +163,29 @@ def test_no_stdin_is_no_terminal(cli: Cli, edits: Editor, monkeypatch: pytest.Mo
     assert cli("config", "edit").code == 1
     monkeypatch.setattr(sys, "stdin", None)
     assert cli("config", "edit").code == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("import os; file.unlink(); os.mkfifo(file)", "it is not a regular file"),
+        ("file.unlink(); file.symlink_to('/dev/zero')", "it is not a regular file"),
+        (
+            "import os, socket; file.unlink(); os.chdir(file.parent); socket.socket(socket.AF_UNIX).bind(file.name)",
+            "it is not a regular file",
+        ),
+        ("file.unlink(); file.mkdir()", "it is not a regular file"),
+        ("file.unlink()", "No such file or directory"),
+    ],
+    ids=["pipe", "device", "socket", "folder", "gone"],
+)
+def test_only_a_regular_file_is_read_again(
+    cli: Cli, root: FakeRoot, edits: Editor, copies: Path, *, code: str, why: str
+) -> None:
+    """What an editor leaves in the place of the copy is told in a sentence, and waited for by nobody."""
+    edits(code)
+    done = cli("config", "edit")
+    assert done.code == 1
+    assert done.err == f"error: the editor left nothing that can be read ({why}): nothing was changed\n"
+    assert root.settings.data == b"port = 1\n"
+    assert [path for path in copies.iterdir() if not path.is_dir()] == []

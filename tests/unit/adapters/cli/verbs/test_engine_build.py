@@ -25,6 +25,22 @@ def test_a_release_that_is_named(cli: Cli, root: FakeRoot, tag: str) -> None:
     assert root.engines.asked == [(Backend.CPU, str(Path("~/src").expanduser()), "", "b7", 0)]
 
 
+def test_a_release_of_its_own_source(cli: Cli, root: FakeRoot) -> None:
+    """Without --source it is fetched; the newest of the channel, or the one that is named, by either word."""
+    said = cli("engine", "build", "cpu")
+    assert (said.code, said.out) == (0, "built and installed b11500-cpu, now active\n")
+    lines = said.err.splitlines()
+    assert lines[:2] == ["downloading ggml-org/llama.cpp@b11500: 5.0 MiB", "building b11500-cpu: 0 % (0 of 300)"]
+    assert len(lines) == 12
+    cli("engine", "build", "cuda", "--release", "b7", "--sha256", "ab", "--jobs", "3")
+    assert cli("engine", "build", "cuda", "--tag", "b7", "--json").err == ""
+    assert root.engines.asked == [
+        (Backend.CPU, "", "", 0),
+        (Backend.CUDA, "b7", "ab", 3),
+        (Backend.CUDA, "b7", "", 0),
+    ]
+
+
 def test_as_json(cli: Cli) -> None:
     """The row as `engine list` has it, how long it took, and no progress."""
     said = cli("engine", "build", "cpu", "--source", "b11434.zip", "--json")
@@ -34,11 +50,10 @@ def test_as_json(cli: Cli) -> None:
 
 
 def test_wrong_use(cli: Cli, root: FakeRoot, tmp_path: Path) -> None:
-    """Without sources or a release, with sources that are not there, another backend or no number of jobs: nothing is built."""
+    """With sources of no name or release, with sources that are not there, another backend or no number of jobs: nothing is built."""
     (there := tmp_path / "x.tar.gz").touch()
     for words, sentence in (
-        (("cpu",), "say what to build of: --source ARCHIVE"),
-        (("cpu", "--source", " "), "say what to build of"),
+        (("cpu", "--source", " "), "say what to build of: --source ARCHIVE"),
         (("cpu", "--source", str(there)), "does not say which release it is: add --tag"),
         (("cpu", "--source", "/nope"), "there is nothing at /nope"),
         (("rocm", "--source", "b11434.zip"), "invalid choice"),

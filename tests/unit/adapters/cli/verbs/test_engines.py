@@ -111,3 +111,15 @@ def test_what_follows_from_a_removal_is_said(cli: Cli, root: FakeRoot) -> None:
         "warning: no installed engine serves painter any more: blazar engine install --kind sdcpp brings one back\n"
     )
     assert cli("engine", "rm", "b3", "--json").json()["unserved"] == ["painter"]
+
+
+def test_models_that_insist_on_what_is_gone_are_a_warning_of_their_own(cli: Cli, root: FakeRoot) -> None:
+    """With both ways out; scripts find all of them under `unserved`."""
+    root.engines.rows = {tag: engine(tag) for tag in ("m1", "m2")}
+    root.engines.after = Removed("mistralrs", "", ("g", "st"), ("g",))
+    assert cli("engine", "rm", "m1").err == (
+        "warning: no installed engine serves st any more: blazar engine install --kind mistralrs brings one back\n"
+        "warning: model_overrides.g.engine names mistralrs, of which no build is left: blazar engine install --kind mistralrs "
+        "brings one back, blazar config unset model_overrides.g.engine lets others serve\n"
+    )
+    assert cli("engine", "rm", "m2", "--json").json()["unserved"] == ["g", "st"]

@@ -69,6 +69,7 @@ def test_parts_of_a_set_are_named_by_role(
     [
         ({"weights": Weights.DIFFUSION}, teaching.use_drawing()),
         ({"pooling": 1}, teaching.use_embedding()),
+        ({"pooling": 4}, teaching.use_ranking()),
         ({"pooling": 0}, "blazar run x"),
     ],
 )

@@ -100,6 +100,14 @@ def test_embedding():
     assert (own["embeddings"], own["pooling"], own["batch_size"], own["ubatch_size"]) == (True, "", 8192, 8192)
     assert told(task=Task.EMBED)["pooling"] == "mean"
     assert told()["embeddings"] is False
+    ranks = told(model=a_model("m", pooling=4), task=Task.RERANK)
+    assert (ranks["embeddings"], ranks["pooling"], ranks["ubatch_size"]) == (True, "rank", 8192)
+    late = told(model=a_model("m", pooling=2), task=Task.EMBED, said={"late_chunking": True})
+    assert (late["embeddings"], late["pooling"], late["ubatch_size"]) == (True, "none", 8192)
+    assert told(model=a_model("m", pooling=4), task=Task.RERANK, said={"late_chunking": True})["pooling"] == "rank"
+    assert told(said={"late_chunking": True})["embeddings"] is False
+    # Somebody wants its vectors: the score is none.
+    assert told(model=a_model("m", pooling=4), task=Task.EMBED)["pooling"] == "mean"
 
 
 def test_the_effort_of_thinking_goes_to_the_template_of_chats():

@@ -1,0 +1,46 @@
+"""Whether a network address is out in public: what a request, or a list from elsewhere, may make this machine ask (D14). Pure."""
+
+import re
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from typing import Final
+
+_TRANSLATED: Final = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"), IPv6Network("::/96"))
+"""Prefixes that carry an IPv4 address to a translator of this network, which may lead anywhere inside."""
+_LOCAL_NAMES: Final = (".localhost", ".local", ".internal")
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
+_NUMBER: Final = re.compile(r"(?:0[xX][0-9A-Fa-f]*|[0-9]+)")
+
+
+def is_public(text: str) -> bool:
+    """Of an address as a resolver says it; a name, or one with a zone, is none.
+
+    Private, loopback, link-local, carrier-grade NAT, multicast, reserved and unspecified ones are not; nor is any that only wraps an
+    IPv4 address (mapped, 6to4, Teredo, NAT64), whatever it wraps: no public server is named so.
+    """
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return False
+    if not address.is_global or address.is_multicast or address.is_reserved:
+        return False
+    return isinstance(address, IPv4Address) or not _wraps(address)
+
+
+def is_inside(host: str) -> bool:
+    """Whether the host of an address is this machine or one of its network, as far as its spelling tells; of one that is odd, it is.
+
+    Resolvers take "127.1", "2130706433" and "0x7f.1" for 127.0.0.1, and find names without a dot in their own network only.
+    """
+    name = host.strip("[]").removesuffix(".").lower()
+    try:
+        ip_address(name)
+    except ValueError:
+        spelled = _PLAIN_NAME.fullmatch(name) is not None and "." in name
+        numbers = all(_NUMBER.fullmatch(part) for part in name.split("."))
+        return not spelled or numbers or name.endswith(_LOCAL_NAMES)
+    return not is_public(name)
+
+
+def _wraps(address: IPv6Address) -> bool:
+    known = address.ipv4_mapped or address.sixtofour or address.teredo
+    return known is not None or any(address in network for network in _TRANSLATED)
