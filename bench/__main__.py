@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench import config, moments, planning, quiet, rig
+from bench import config, moments, normalising, planning, quiet, rig
 from bench.table import Facts, Rounds, Table, text
 
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "5"))
@@ -74,10 +74,11 @@ def one_round(stub: Path, tool: Path, model: Path, into: Rounds, facts: Facts) -
 
 def commands(gateway: rig.Gateway, facts: Facts) -> None:
     verb = [sys.executable, "-m", "blazar"]
-    for words in (["--version"], ["ps"]):
-        note(facts, **{words[0]: moments.verb_cpu([*verb, *words], gateway.env)})
+    for words in (["--version"], ["ps"], ["engine", "list"], ["show", "bench"]):
+        note(facts, **{" ".join(words): moments.verb_cpu([*verb, *words], gateway.env)})
     note(facts, python=moments.verb_cpu([sys.executable, "-c", "pass"], gateway.env))
     note(facts, **planning.plans_ms(), first_plan=planning.first_plan_ms(), fit_import=planning.import_cpu(gateway.env))
+    note(facts, **normalising.normalised_ms())
     with tempfile.TemporaryDirectory() as folder:
         note(facts, fit=planning.fit_verb_cpu(Path(folder), gateway.env))
     with tempfile.TemporaryDirectory() as folder:

@@ -115,7 +115,22 @@ class Table:
             Row("CPU of import blazar.domain.fit over bare Python", self.over("fit_import", "python"), "ms", most=50),
             Row("CPU of loading 300 lines of configuration", fact.get("config_load", []), "ms", most=60),
             Row("cold model to first token, over by hand", self.over("cold", "cold_by_hand"), "ms", most=100),
+            *self._normalised(),
             *self._untargeted(chunk),
+        ]
+
+    def _normalised(self) -> list[Row]:
+        """A conversation of 200 turns and 1 MB (bound: 10 ms), as it comes and with every repair to do."""
+        named = {
+            "sound": "a sound chat",
+            "broken": "a chat to repair",
+            "ollama": "ollama's",
+            "anthropic": "Anthropic's",
+            "responses": "a response's",
+        }
+        return [
+            Row(f"CPU to normalise {said}, 200 turns, 1 MB", self._facts.get(f"normalised {way}", []), "ms", most=10.0)
+            for way, said in named.items()
         ]
 
     def _untargeted(self, chunk: list[float]) -> list[Row]:
@@ -130,6 +145,8 @@ class Table:
             Row("a plan that will never fit, with its levers", self._facts.get("plan_never", []), "ms"),
             Row("CPU of what the configuration says of one model", self._facts.get("config_settings", []), "ms"),
             Row("CPU of blazar config get, over bare Python", self.over("config_get", "python"), "ms"),
+            Row("CPU of blazar engine list, over bare Python", self.over("engine list", "python"), "ms"),
+            Row("CPU of blazar show, over bare Python", self.over("show bench", "python"), "ms"),
             Row("requests/s, c=16", self.each("blazar", "c16", "rps"), "/s"),
             Row("requests/s, c=16, of direct", self.ratio("c16", "rps", "direct"), "×"),
             *[Row(f"added {q}, c={c}", self.added(f"c{c}", q), "ms") for c in (1, 16, 64) for q in ("p50", "p99")][1:],

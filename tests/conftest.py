@@ -9,12 +9,19 @@ import pytest
 MOST_WORKERS = 8
 """Each holds a third of a gigabyte of collected tests, and some start engines."""
 
+LONGEST_BYTES_ID = 16
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """One more than processors that this process may use: what takes long mostly waits for a process of its own."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(usable + 1, MOST_WORKERS)
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Long bytes are named by their place: an archive holds the time at which it was packed, and workers must agree on names."""
+    return argname if isinstance(val, bytes) and len(val) > LONGEST_BYTES_ID else None
 
 
 def pytest_collection_finish() -> None:

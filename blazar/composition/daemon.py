@@ -18,15 +18,21 @@ from blazar.adapters.engines.finder import SystemEngineFinder
 from blazar.adapters.engines.manifests import ManifestStore
 from blazar.adapters.engines.pool import ChildPool
 from blazar.adapters.engines.probe import HelpProbe
+from blazar.adapters.files.blobs import DiskBlobs
 from blazar.adapters.files.folders import Folders
 from blazar.adapters.files.modeldir import DiskWeightFiles
+from blazar.adapters.files.overlays import DiskOverlays
 from blazar.adapters.hardware.census import CachedCensus, SystemCensus
 from blazar.adapters.hardware.device_use import SystemDeviceUse
 from blazar.adapters.hardware.disk import SystemDisk
+from blazar.adapters.http.anthropic.batches import message_batches_blueprint
 from blazar.adapters.http.app import create_app
 from blazar.adapters.http.lane.asgi import Hot
 from blazar.adapters.http.lane.core import Lane
+from blazar.adapters.http.lane.fetching import Fetching
+from blazar.adapters.http.lane.keeping import Keeper
 from blazar.adapters.http.lane.relay import Limits as LaneLimits
+from blazar.adapters.http.lane.runs import Runs
 from blazar.adapters.http.manage.children import Children as ChildrenPages
 from blazar.adapters.http.manage.children import children_blueprint
 from blazar.adapters.http.manage.config import ConfigPages, config_blueprint
@@ -34,12 +40,20 @@ from blazar.adapters.http.manage.events import EventPages, events_blueprint
 from blazar.adapters.http.manage.fit import Fit, fit_blueprint
 from blazar.adapters.http.manage.meta import Meta, meta_blueprint
 from blazar.adapters.http.manage.reports import Reports, reports_blueprint
+from blazar.adapters.http.ollama.blobs import BlobUploads
 from blazar.adapters.http.ollama.library import Library, library_blueprint
+from blazar.adapters.http.openai.batches import batches_blueprint
+from blazar.adapters.http.openai.completions import completions_blueprint
+from blazar.adapters.http.openai.files import files_blueprint
 from blazar.adapters.http.openai.models import models_blueprint
+from blazar.adapters.http.openai.responses import Responses, responses_blueprint
+from blazar.adapters.http.openai.uploads import Uploads
 from blazar.adapters.http.schemas import JsonSchemas
+from blazar.adapters.net.pictures import PublicPictures
 from blazar.adapters.net.rpc_workers import RpcWorkers
 from blazar.adapters.store.catalog import SqliteEngineCatalog, SqliteModelCatalog
 from blazar.adapters.store.database import Database
+from blazar.adapters.store.saved import SqliteSaved
 from blazar.application.config.live import LiveConfig
 from blazar.application.config.model import Config
 from blazar.application.engines.enrol_engines import EnrolEngines
@@ -48,8 +62,13 @@ from blazar.application.engines.mine_architectures import MineArchitectures
 from blazar.application.engines.removal import Unused
 from blazar.application.engines.retire_lanes import RetireLanes
 from blazar.application.engines.watch_lanes import WatchLanes
+from blazar.application.kept.completions import Completions
+from blazar.application.kept.keep_answer import KeepAnswer
+from blazar.application.kept.recall_response import RecallResponse
 from blazar.application.models.copy_model import CopyModel
+from blazar.application.models.create_model import CreateModel
 from blazar.application.models.find import get_model
+from blazar.application.models.import_model import ImportModel
 from blazar.application.models.list_models import ListModels
 from blazar.application.models.remove_model import RemoveModel
 from blazar.application.models.show_model import ShowModel
@@ -59,6 +78,7 @@ from blazar.application.ops.preview_fit import PreviewFit
 from blazar.application.ops.reload_config import ReloadConfig
 from blazar.application.ops.show_config import ShowConfig
 from blazar.application.ops.watch_config import WatchConfig
+from blazar.application.ops.worker_report import worker_rows
 from blazar.application.ports.clock import Clock
 from blazar.application.ports.telemetry import Told
 from blazar.application.supervise.launch_plan import LaunchPlanner
@@ -66,6 +86,7 @@ from blazar.application.supervise.reaper import Reaper
 from blazar.application.supervise.sizing import Sizing
 from blazar.application.supervise.supervisor import Supervisor
 from blazar.application.supervise.surroundings import Limits
+from blazar.composition.batching import Batching, read_files_in
 from blazar.composition.cautions import open_door
 from blazar.composition.currency import CurrencyTask, live_currency
 from blazar.composition.forks import (
@@ -121,7 +142,10 @@ def routing_rules(live: LiveConfig) -> Rules:
 def lane_limits(config: Config) -> LaneLimits:
     """The times that the lane watches. Our keep-alive comments follow the engine's switch (case D5)."""
     limits = LaneLimits(
-        header_timeout=config.child_header_timeout_secs, picture_timeout=config.sdcpp_child_header_timeout_secs
+        header_timeout=config.child_header_timeout_secs,
+        picture_timeout=config.sdcpp_child_header_timeout_secs,
+        fetches=config.image_fetch == "public",
+        late_tokens=config.late_chunking_max_tokens,
     )
     pings = config.sse_ping_interval
     return limits if pings is None else limits._replace(heartbeat=float(max(0, pings)))
@@ -142,6 +166,11 @@ def installation_of(foundation: Foundation) -> Installation:
         restart_needed=live.pending,
         warnings=(*live.loaded.warnings, *open_door(foundation.config, foundation.url)),
     )
+
+
+def workers_named(live: LiveConfig) -> dict[str, list[str]]:
+    """As the configuration is now."""
+    return live.config.workers_named
 
 
 def standing_troubles(live: LiveConfig, clock: Clock) -> list[Told]:
@@ -198,6 +227,7 @@ class Daemon(containers.DeclarativeContainer):
     database = providers.Singleton(Database, folders.database)
     catalog = providers.Singleton(SqliteModelCatalog, database)
     engines = providers.Singleton(SqliteEngineCatalog, database)
+    saved = providers.Singleton(SqliteSaved, folders.saved)
     weights = providers.Singleton(DiskWeightFiles, folders.models)
     builds = providers.Singleton(ArchiveBuilds, folders.engines, processes)
     system = providers.Singleton(SystemCensus)
@@ -254,9 +284,14 @@ class Daemon(containers.DeclarativeContainer):
     reaper = providers.Singleton(Reaper, children, events)
 
     list_models = providers.Singleton(ListModels, catalog)
-    show_model = providers.Singleton(ShowModel, catalog, weights)
-    copy_model = providers.Singleton(CopyModel, catalog, weights, clock)
-    remove_model = providers.Singleton(RemoveModel, catalog, weights, supervisor)
+    disk = providers.Singleton(SystemDisk)
+    overlays = providers.Singleton(DiskOverlays, folders.overlays, folders.config_file)
+    blobs = providers.Singleton(
+        DiskBlobs, folders.blobs, disk, foundation.provided.entropy, clock.provided.wall, overlays.provided.files
+    )
+    show_model = providers.Singleton(ShowModel, catalog, weights, planner.provided.projector, overlays)
+    copy_model = providers.Singleton(CopyModel, catalog, weights, clock, overlays)
+    remove_model = providers.Singleton(RemoveModel, catalog, weights, supervisor, overlays)
     list_engines = providers.Singleton(ListEngines, engines)
     explain = providers.Singleton(Explain, catalog, planner, hardware, live.problems, watch.provided.behind)
     preview = providers.Singleton(
@@ -264,11 +299,10 @@ class Daemon(containers.DeclarativeContainer):
         providers.Callable(partial, get_model, catalog, weights=weights),
         weights,
         providers.Callable(partial, open_registry, env),
-        providers.Singleton(Beside, sizing, engines, hardware),
+        providers.Singleton(Beside, sizing, engines, hardware, rules=providers.Callable(partial, routing_rules, live)),
         live.settings_for,
         run,
     )
-    disk = providers.Singleton(SystemDisk)
     installation = providers.Singleton(installation_of, foundation)
     currency = providers.Singleton(live_currency, live, env, engines, hardware, clock)
     currency_task = providers.Singleton(CurrencyTask, currency, live, events, clock)
@@ -284,6 +318,7 @@ class Daemon(containers.DeclarativeContainer):
         lister,
         updates=currency_task.provided.rows,
         forks=providers.Callable(partial, live_fork_rows, live, capabilities, engines, clock),
+        workers=providers.Callable(partial, worker_rows, workers, providers.Callable(partial, workers_named, live)),
     )
 
     finder = providers.Singleton(SystemEngineFinder, env)
@@ -311,7 +346,42 @@ class Daemon(containers.DeclarativeContainer):
     forks = providers.Singleton(BackgroundTask, "forks", watch_lanes.provided.run)
 
     schemas = providers.Singleton(JsonSchemas)
-    lane = providers.Singleton(Lane, supervisor, supervisor, clock, schemas, providers.Singleton(lane_limits, config))
+    keep_answer = providers.Singleton(KeepAnswer, saved, clock)
+    runs = providers.Singleton(Runs, keep_answer, clock)
+    recall = providers.Singleton(RecallResponse, saved, runs.provided.running)
+    read_files = providers.Singleton(read_files_in, foundation, saved)
+    fetching = providers.Singleton(Fetching, providers.Singleton(PublicPictures))
+    lane = providers.Singleton(
+        Lane,
+        supervisor,
+        supervisor,
+        clock,
+        schemas,
+        providers.Singleton(lane_limits, config),
+        keeper=providers.Singleton(Keeper, keep_answer, recall, read_files, runs, clock),
+    ).add_attributes(fetching=fetching)
+    batching = providers.Singleton(Batching, foundation, saved, lane, supervisor.provided.views)
+    reload = providers.Singleton(
+        ReloadConfig,
+        live,
+        source.provided.read,
+        providers.Singleton(
+            ApplyAll, foundation.provided.apply, providers.Singleton(apply_to, supervisor, lane, probe, lister)
+        ),
+        events,
+        clock,
+    )
+    # Models that are created, copied and removed write their overrides, and the next request means them.
+    catch_up = providers.Callable(partial, watch.provided.catch_up, providers.Callable(partial, reload_guarded, reload))
+    create_model = providers.Singleton(
+        CreateModel,
+        providers.Singleton(CopyModel, catalog, weights, clock),
+        remove_model,
+        providers.Singleton(ImportModel, catalog, weights, clock),
+        overlays,
+        blobs,
+        catch_up,
+    )
     fit = providers.Singleton(Fit, providers.Singleton(PreviewBeside, preview), supervisor.provided.tenants)
     blueprints = providers.List(
         providers.Singleton(meta_blueprint, providers.Singleton(Meta, clock, meter, blazar.__version__)),
@@ -335,28 +405,33 @@ class Daemon(containers.DeclarativeContainer):
             config_blueprint, providers.Singleton(ConfigPages, providers.Singleton(ShowConfig, live, config_file))
         ),
         providers.Singleton(fit_blueprint, fit),
+        providers.Singleton(responses_blueprint, providers.Singleton(Responses, recall, runs)),
+        providers.Singleton(completions_blueprint, providers.Singleton(Completions, saved)),
         providers.Singleton(models_blueprint, list_models),
+        providers.Singleton(files_blueprint, batching.provided.shelf),
+        providers.Singleton(batches_blueprint, batching.provided.manage),
+        providers.Singleton(message_batches_blueprint, batching.provided.manage),
         providers.Singleton(
             library_blueprint,
             providers.Singleton(
-                Library, list_models, show_model, remove_model, copy_model, planner.provided.takes_pictures
+                Library,
+                list_models,
+                show_model,
+                remove_model,
+                copy_model,
+                create_model,
+                blobs.provided.has,
+                planner.provided.takes_pictures,
+                catch_up,
             ),
         ),
     )
-    app = providers.Singleton(Hot, providers.Singleton(create_app, blueprints), lane)
+    sent_blobs = providers.Singleton(BlobUploads, providers.Singleton(create_app, blueprints), blobs)
+    uploads = providers.Singleton(Uploads, sent_blobs, batching.provided.shelf)
+    app = providers.Singleton(Hot, uploads, lane)
 
     preload = providers.Singleton(
         BackgroundTask, "preload", providers.Callable(partial, preload_models, supervisor, config.wanted_at_start)
-    )
-    reload = providers.Singleton(
-        ReloadConfig,
-        live,
-        source.provided.read,
-        providers.Singleton(
-            ApplyAll, foundation.provided.apply, providers.Singleton(apply_to, supervisor, lane, probe, lister)
-        ),
-        events,
-        clock,
     )
     watching = providers.Singleton(
         BackgroundTask,
@@ -367,6 +442,7 @@ class Daemon(containers.DeclarativeContainer):
     # What has a life, in the order in which it starts; stopping runs it backwards (D2).
     parts = providers.List(
         providers.Singleton(Closing, database.provided.close),
+        providers.Singleton(Closing, saved.provided.close),
         providers.Singleton(Closing, children.provided.close),
         events,  # before the supervisor, so that listeners hear the last child go
         reaper,
@@ -374,10 +450,13 @@ class Daemon(containers.DeclarativeContainer):
         enrolment,
         supervisor,
         providers.Singleton(WatchChildren, foundation.provided.series, supervisor),
+        runs,
         preload,
         watching,
         currency_watch,
         served_here,
         forks,
+        batching,
         providers.Singleton(Closing, fit.provided.aside.close),
+        providers.Singleton(Closing, fetching.provided.close),
     )

@@ -17,8 +17,10 @@ from blazar.domain.errors import BadConfig, BlazarError
 
 if TYPE_CHECKING:
     from blazar.adapters.files.modeldir import DiskWeightFiles
+    from blazar.adapters.files.overlays import DiskOverlays
     from blazar.adapters.store.catalog import SqliteEngineCatalog, SqliteModelCatalog
     from blazar.adapters.store.database import Database
+    from blazar.adapters.store.swift import SwiftEngineCatalog, SwiftModelCatalog
     from blazar.adapters.telemetry.clock import MonotonicClock
     from blazar.application.config.change import Change, Wish
     from blazar.application.config.layers import Loaded
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from blazar.application.ops.diagnose import Row as DoctorRow
     from blazar.application.ports.processes import Processes
     from blazar.composition.local_engines import LocalEngines
+    from blazar.domain.overlay import Overlay
     from blazar.domain.records import Model
 
 ServedBy = Callable[[str], Sequence[str]]
@@ -49,22 +52,38 @@ class Local:
         return Database(self.folders.ensure().database)
 
     @cached_property
-    def catalog(self) -> "SqliteModelCatalog":
-        from blazar.adapters.store.catalog import SqliteModelCatalog
+    def catalog(self) -> "SwiftModelCatalog":
+        from blazar.adapters.store.swift import SwiftModelCatalog
 
-        return SqliteModelCatalog(self.database)
+        def whole() -> "SqliteModelCatalog":
+            from blazar.adapters.store.catalog import SqliteModelCatalog
+
+            return SqliteModelCatalog(self.database)
+
+        return SwiftModelCatalog(self.folders.database, whole)
 
     @cached_property
-    def engine_rows(self) -> "SqliteEngineCatalog":
-        from blazar.adapters.store.catalog import SqliteEngineCatalog
+    def engine_rows(self) -> "SwiftEngineCatalog":
+        from blazar.adapters.store.swift import SwiftEngineCatalog
 
-        return SqliteEngineCatalog(self.database)
+        def whole() -> "SqliteEngineCatalog":
+            from blazar.adapters.store.catalog import SqliteEngineCatalog
+
+            return SqliteEngineCatalog(self.database)
+
+        return SwiftEngineCatalog(self.folders.database, whole)
 
     @cached_property
     def weights(self) -> "DiskWeightFiles":
         from blazar.adapters.files.modeldir import DiskWeightFiles
 
         return DiskWeightFiles(self.folders.models)
+
+    @cached_property
+    def overlays(self) -> "DiskOverlays":
+        from blazar.adapters.files.overlays import DiskOverlays
+
+        return DiskOverlays(self.folders.overlays, self.folders.config_file)
 
     @cached_property
     def clock(self) -> "MonotonicClock":
@@ -77,6 +96,16 @@ class Local:
         from blazar.adapters.hardware.processes import SystemProcesses
 
         return SystemProcesses()
+
+    def may_say(self, word: str) -> bool:
+        """Whether the configuration file could hold a value; where it cannot, its declaration, a quarter of a second, is not imported."""
+        from blazar.adapters.files.configsource import source_of
+
+        try:
+            source = source_of(self.folders.config_file)
+        except BadConfig:
+            return False
+        return word.encode() in source or b"\\u" in source.lower()
 
     def models(self) -> "LocalModels":
         """The model verbs' side of it."""
@@ -98,7 +127,9 @@ class Local:
 
         from blazar.adapters.hardware.census import SystemCensus
         from blazar.adapters.hardware.disk import SystemDisk
+        from blazar.adapters.net.rpc_workers import RpcWorkers
         from blazar.application.ops.diagnose import Diagnose, Installation
+        from blazar.application.ops.worker_report import worker_rows
         from blazar.composition.cautions import open_door
 
         problems = self._config_problems()
@@ -119,7 +150,8 @@ class Local:
         parts = (self.engine_rows, self.catalog, self.weights, disk)
         diagnose = Diagnose(installation, census, *parts, lister=engines.lister)
         if loaded is not None:
-            diagnose = replace(diagnose, forks=partial(self._fork_rows, loaded.config))
+            workers = partial(worker_rows, RpcWorkers(), lambda: loaded.config.workers_named)
+            diagnose = replace(diagnose, forks=partial(self._fork_rows, loaded.config), workers=workers)
         return asyncio.run(diagnose())
 
     def _fork_rows(self, config: "Config") -> "Iterator[DoctorRow]":
@@ -213,12 +245,27 @@ class LocalModels(Models):
 
         from blazar.application.models.remove_model import RemoveModel
 
-        return asyncio.run(RemoveModel(self._local.catalog, self._local.weights, None)(name)).name
+        return asyncio.run(RemoveModel(self._local.catalog, self._local.weights, None, self._local.overlays)(name)).name
 
     def copy(self, source: str, target: str) -> "Model":
         from blazar.application.models.copy_model import CopyModel
 
-        return CopyModel(self._local.catalog, self._local.weights, self._local.clock)(source, target)
+        local = self._local
+        return CopyModel(local.catalog, local.weights, local.clock, local.overlays)(source, target)
+
+    def create(self, name: str, overlay: "Overlay", *, fresh: bool) -> None:
+        import asyncio
+
+        from blazar.application.models.copy_model import CopyModel
+        from blazar.application.models.create_model import CreateModel, Wish
+        from blazar.application.models.import_model import ImportModel
+        from blazar.application.models.remove_model import RemoveModel
+
+        local = self._local
+        parts = (local.catalog, local.weights, local.clock)
+        remove = RemoveModel(local.catalog, local.weights, None, local.overlays)
+        create = CreateModel(CopyModel(*parts), remove, ImportModel(*parts), local.overlays)
+        asyncio.run(create(Wish(name, overlay, fresh=fresh)))
 
 
 class FileSettings(Settings):

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from blazar.adapters.cli.root import Engines, Lanes, Pruning
+from blazar.application.ports.engines import EngineTrial
 from blazar.domain.errors import BadConfig
 from blazar.domain.kinds import EngineKind
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from blazar.adapters.engines.devices import EngineDevices
     from blazar.adapters.engines.probe import HelpProbe
     from blazar.application.engines.build_engine import Order, Told
+    from blazar.application.engines.build_release import Wish as BuildWish
     from blazar.application.engines.check_currency import Currency
     from blazar.application.engines.enrol_engines import EnrolEngines
     from blazar.application.engines.gate_regression import GateRegression
@@ -75,7 +77,7 @@ class LocalEngines(Engines):
         from blazar.application.engines.enrol_engines import EnrolEngines
 
         finder = SystemEngineFinder(self._local.env)
-        return EnrolEngines(self._local.engine_rows, finder, self._probe, self._local.clock)
+        return EnrolEngines(self._local.engine_rows, finder, _Trial(lambda: self._probe), self._local.clock)
 
     def list(self) -> "list[Engine]":
         from blazar.application.engines.list_engines import ListEngines
@@ -89,6 +91,8 @@ class LocalEngines(Engines):
         """The build that serves everything, in manual mode."""
         from blazar.domain.routing import MANUAL, active_engine
 
+        if not self._local.may_say(MANUAL):
+            return ""
         try:
             manual = self._local.settings().loaded.config.engine_routing.mode == MANUAL
         except BadConfig:
@@ -131,6 +135,15 @@ class LocalEngines(Engines):
         from blazar.composition.making import builder
 
         return builder(self._local, self.installer)(order, told)
+
+    def build_release(self, wish: "BuildWish", fetched: "Fetched", told: "Fetched") -> "Engine":
+        from blazar.composition.making import release_builder
+
+        build, close = release_builder(self._local, self.installer)
+        try:
+            return build(wish, fetched, told)
+        finally:
+            close()
 
     def release_in(self, name: str) -> str | None:
         from blazar.adapters.engines.tags import tag_in
@@ -217,6 +230,16 @@ class LocalEngines(Engines):
             named = {}  # a file that cannot be used names nothing; whoever says so may delete
         models = self._local.catalog.list_models
         return RemoveEngine(self._local.engine_rows, self.builds, *self.unused, named, models)(tag)
+
+
+class _Trial(EngineTrial):
+    """A probe that is made when it is asked: the flags of every kind cost more to import than a listing without it."""
+
+    def __init__(self, made: "Callable[[], EngineTrial]") -> None:
+        self._made = made
+
+    def try_out(self, words: tuple[str, ...], kind: EngineKind = EngineKind.LLAMACPP) -> str:
+        return self._made().try_out(words, kind)
 
 
 def _door(at: int | str, key: str, model: str) -> "Upstream":

@@ -1,14 +1,17 @@
 """`fit`, in the daemon and without one: only what a target needs is imported. A file costs neither catalog nor HTTP client."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from blazar.application.ops.preview_fit import PreviewFit, Wanted, question_of
 from blazar.application.supervise.fit_machine import fit_machine
-from blazar.domain.kinds import EngineKind, Provenance
+from blazar.domain.errors import Unserved
+from blazar.domain.kinds import EngineKind, Provenance, Weights
 from blazar.domain.references import HF
+from blazar.domain.routing import MANUAL, Rules, Subject, lane_for
 
 if TYPE_CHECKING:
     from blazar.application.ops.caller import Caller
@@ -103,16 +106,19 @@ def _configured(local: "Local") -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """The machine as the daemon sees it: the active engine's devices, and what every child uses of them."""
+    """The machine as the daemon sees it: the devices of the engine that would serve, and what every child uses of them.
+
+    `rules()` is `[engine_routing]` as it is now.
+    """
 
     sizing: "Sizing"
     engines: "EngineCatalog"
     hardware: "HardwareCensus"
+    rules: Callable[[], Rules] = Rules
 
     def __call__(self, tenants: "Sequence[Tenant]", wanted: Wanted) -> "Machine":
         usage = self.sizing.usage(tenants, gone=wanted.gone)
-        builds = [one for one in self.engines.list_engines() if one.kind is EngineKind.LLAMACPP]
-        build = next((one for one in builds if (one.tag == wanted.engine if wanted.engine else one.active)), None)
+        build = routed(self.engines.list_engines(), wanted, self.rules())
         if build is not None:
             return self.sizing.machine(build, usage, wanted.workers)
         return usage.left_of(fit_machine(self.hardware.read(), usage.running))
@@ -138,12 +144,27 @@ def _machine(local: "Local", _: "Sequence[Tenant]", wanted: Wanted) -> "Machine"
     return fit_machine(census, (), listed)
 
 
-def _listed(local: "Local", wanted: Wanted) -> "tuple[ListedDevice, ...] | None":
-    """What the llama.cpp build in question would compute on; None where there is none, or it does not say."""
-    from blazar.adapters.store.glance import build_of
+def routed(engines: "Sequence[Engine]", wanted: Wanted, rules: Rules) -> "Engine | None":
+    """The build that would serve weights of GGUF, the only ones that are previewed; None where none can."""
+    with suppress(Unserved):
+        return lane_for(Subject(Weights.GGUF, wanted.arch, wanted.engine), engines, frozenset(EngineKind), rules).engine
+    return None
 
-    build = build_of(local.folders.database, EngineKind.LLAMACPP, wanted.engine)
-    if build is None or build.provenance is Provenance.EMBEDDED:  # the wheel has no list
+
+def _rules(local: "Local") -> Rules:
+    if not local.may_say(MANUAL):
+        return Rules()
+    table = local.settings().loaded.config.engine_routing
+    return Rules(table.mode, table.policy)
+
+
+def _listed(local: "Local", wanted: Wanted) -> "tuple[ListedDevice, ...] | None":
+    """What the build in question would compute on; None where there is none, or it does not say."""
+    from blazar.adapters.store.glance import engines_in
+
+    build = routed(engines_in(local.folders.database), wanted, _rules(local))
+    # The wheel has no list, nor has any other kind.
+    if build is None or build.provenance is Provenance.EMBEDDED or build.kind is not EngineKind.LLAMACPP:
         return None
     from blazar.adapters.engines.devices import FLAG, WORKERS, EngineDevices
     from blazar.adapters.engines.llamacpp.spec import LLAMACPP

@@ -11,7 +11,7 @@ from blazar.adapters.hardware.census import SystemCensus
 from blazar.adapters.hardware.disk import SystemDisk
 from blazar.adapters.net.downloads import HttpDownloads
 from blazar.adapters.net.github import REPOSITORY_VARIABLE, open_feed
-from blazar.adapters.net.partials import sweep
+from blazar.adapters.net.partials import discard, sweep
 from blazar.adapters.net.throttle import Throttle
 from blazar.application.engines.check_currency import CheckCurrency
 from blazar.application.engines.install_release import InstallRelease
@@ -56,13 +56,18 @@ def downloads_of(config: "Config") -> HttpDownloads:
 def release_installer(local: "Local", install: "InstallEngine") -> tuple[InstallRelease, Callable[[], None]]:
     """For the verbs. Downloads that were left long ago go first."""
     config, folder = local.settings().loaded.config, local.folders.ensure().downloads
-    sweep(folder, time.time() - KEPT_SECS)
+    sweep_downloads(folder)
     pick, close = open_pick(config, local.env, SystemCensus())
     return InstallRelease(pick, downloads_of(config), install, SystemDisk(), str(folder), _forget), close
 
 
+def sweep_downloads(folder: Path) -> None:
+    """Delete partials that nobody came back for."""
+    sweep(folder, time.time() - KEPT_SECS)
+
+
 def _forget(path: str) -> None:
-    Path(path).unlink(missing_ok=True)
+    discard(Path(path))
 
 
 def currency_of(local: "Local") -> CheckCurrency:

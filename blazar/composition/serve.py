@@ -67,7 +67,7 @@ def main(args: argparse.Namespace) -> int:
     folders.check_config()
     source = Source(folders, dict(os.environ), {"host": args.bind_host, "port": args.bind_port})
     loaded = source.first()
-    config = loaded.config
+    config = loaded.rooted()
     lock = DataDirLock(folders.run)
     with hangups_ignored(), bind(config.host, config.port) as listener:
         lock.acquire()

@@ -63,8 +63,22 @@ class Dialect(StrEnum):
 
 
 class Task(StrEnum):
-    """What a child is asked to do; an embedding model refuses chat and the other way round (D38), and text and pictures do not mix."""
+    """What a child is asked to do; an embedding model refuses chat and the other way round (D38), and text and pictures do not mix.
+
+    No child is started for TEXT alone: it is what every child does that reads text, whatever else it was started for.
+    """
 
     CHAT = "chat"
     EMBED = "embed"
+    RERANK = "rerank"
     IMAGE = "image"
+    TEXT = "text"
+
+    @property
+    def pools(self) -> bool:
+        """Whether a whole input is read at once for one answer, and no token follows: embeddings and their scores."""
+        return self in (Task.EMBED, Task.RERANK)
+
+    def serves(self, asked: "Task") -> bool:
+        """Whether a child that was started for this can be asked for that."""
+        return asked is self or (asked is Task.TEXT and self is not Task.IMAGE)

@@ -5,6 +5,9 @@ from typing import NamedTuple
 
 from blazar.domain.kinds import EngineKind, Provenance, Weights
 
+RANK_POOLING = 4
+"""The pooling type of models that score a document for a query (LLAMA_POOLING_TYPE_RANK)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Model:
@@ -45,6 +48,11 @@ class Model:
         """Whether this model is served as an embedding model (D38)."""
         return self.pooling is not None and self.pooling != 0
 
+    @property
+    def ranks(self) -> bool:
+        """Whether what it makes of a text is no vector but the score of a document for a query."""
+        return self.pooling == RANK_POOLING
+
 
 @dataclass(frozen=True, slots=True)
 class Engine:
@@ -53,8 +61,9 @@ class Engine:
     `server_path` is absolute here; the store keeps it relative to the data folder where it lies inside (contract).
     `command` are the words that start the server, usually just `server_path`.
     `release` is upstream's own tag where `tag` says more (`b11434` of `b11434-cuda-12.4`); `source` what it was made of (an
-    asset's address, a repository at a commit, pinned packages), `digest` that asset's hex SHA-256. `pinned`: neither update nor
-    pruning nor retirement takes it. `architectures` are those that it advertises, as its headers spell them (empty: unknown).
+    asset's address, a repository at a commit, pinned packages). `digest` is the hex SHA-256 of the very archive that was unpacked:
+    an update holds it against what a release offers. Of what was compiled or put together here no release has such a file: it is
+    "", and the checksum of the sources stands in `source`. `pinned`: neither update nor pruning nor retirement takes it. `architectures` are those that it advertises, as its headers spell them (empty: unknown).
     `used_at` is when it was last chosen by a person or gave way to one that was, `superseded_at` when mainstream was first seen to cover a fork (0: never).
     """
 

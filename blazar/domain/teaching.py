@@ -11,6 +11,10 @@ def _list(words: Sequence[str]) -> str:
     return ", ".join(words)
 
 
+def _or(words: Sequence[str]) -> str:
+    return " or ".join([*([", ".join(words[:-1])] if words[:-1] else []), *words[-1:]])
+
+
 # Names and models
 
 
@@ -22,7 +26,7 @@ def bad_name(name: str) -> str:
 
 
 def model_not_found(name: str, near: Sequence[str]) -> str:
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    hint = f"; did you mean {_or(near)}?" if near else ""
     # No name is longer than that (`names.LONGEST_NAME`); an answer must not repeat a megabyte to its sender.
     return f"model '{name[:200]}' not found{hint} (blazar list shows what is here; blazar import PATH adds one)"
 
@@ -92,6 +96,10 @@ def diffusers_folder(path: str) -> str:
         f"{path} holds a diffusion model in parts of folders (model_index.json), which sd-server cannot read: import single files, "
         "blazar import DIFFUSION --with vae=PATH --with llm=PATH"
     )
+
+
+def name_the_folder(path: str, folder: str) -> str:
+    return f"{path} is one of the files that describe a model: name the folder that holds them, blazar import {folder}"
 
 
 def adapter_alone(path: str) -> str:
@@ -203,6 +211,31 @@ def kind_makes_no_embeddings(name: str, kind: str) -> str:
     return f"model '{name}' is served by {kind}, which makes no embeddings: import an embedding GGUF and ask that one"
 
 
+def kind_ranks_nothing(name: str, kind: str) -> str:
+    return f"model '{name}' is served by {kind}, which ranks no documents here: have it served by llama.cpp, or import a reranking GGUF"
+
+
+def not_a_reranker(name: str) -> str:
+    return f"model '{name}' ranks no documents: its metadata does not name rank pooling; import a reranking GGUF and ask that one"
+
+
+def reranker_only_ranks(name: str) -> str:
+    return f"model '{name}' is a reranking model: ask it with POST /v1/rerank, anything else needs another model"
+
+
+def others_can(why: str, models: Sequence[str]) -> str:
+    """A refusal, with the models here that can do it."""
+    return f"{why}. Here {_list(models)} can"
+
+
+def template_has_no_tools(name: str) -> str:
+    return f"model '{name}' cannot be given tools: its chat template has no place for them, and it would never see them"
+
+
+def kind_shows_no_prompt(kind: str) -> str:
+    return f"this model is served by {kind}, which does not show what its template makes of a chat; a GGUF model on llama.cpp does"
+
+
 def kind_fills_no_gap(kind: str) -> str:
     return f"this model is served by {kind}, which cannot fill in the middle of a text; a GGUF model on llama.cpp can"
 
@@ -254,10 +287,11 @@ def diffusion_unserved(installed: Sequence[str]) -> str:
     )
 
 
-def only_forks(forks: Sequence[str], kind: str) -> str:
+def only_forks(forks: Sequence[str], kind: str, installed: Sequence[str]) -> str:
     return (
-        f"what is installed are forks ({_list(forks)}), each for architectures of its own and none for this model's: "
-        f"run blazar engine install --kind {kind}, or pin the model to one of them (engine under [model_overrides])"
+        f"of what could serve this model only forks are installed ({_list(forks)}), each for architectures of its own and "
+        f"none for this model's {_roster(installed)}: run blazar engine install --kind {kind}, or pin the model to one of them "
+        "(engine under [model_overrides])"
     )
 
 
@@ -350,6 +384,10 @@ def engine_orphaned(tag: str, pid: int) -> str:
 
 def last_engine(tag: str, kind: str) -> str:
     return f"'{tag}' is the only {kind} build and stays: install another one first"
+
+
+def engine_needed_meanwhile(tag: str) -> str:
+    return f"'{tag}' is needed again: another command chose it, pinned it or removed others while this one ran"
 
 
 def engine_installed_already(tag: str) -> str:
@@ -476,7 +514,15 @@ def build_under_way(tag: str) -> str:
 
 
 def build_source_needed() -> str:
-    return "say what to build of: --source ARCHIVE --sha256 HEX, or --source FOLDER with the sources of llama.cpp"
+    return "say what to build of: --source ARCHIVE --sha256 HEX, --source FOLDER with the sources of llama.cpp, or no --source at all to fetch the release's own"
+
+
+def build_source_not_fetched(why: str) -> str:
+    return f"no source to build of: {why}; with the sources at hand: blazar engine build cpu|cuda --source ARCHIVE --sha256 HEX, or --source FOLDER"
+
+
+def source_not_whole(name: str, host: str) -> str:
+    return f"the source of {name} did not come whole from {host}, or is no archive: it was deleted, try again"
 
 
 def build_source_unnamed(path: str) -> str:
@@ -931,7 +977,8 @@ def download_under_way(name: str) -> str:
 
 
 def downloading(name: str, done: str, total: str) -> str:
-    return f"downloading {name}: {done} of {total}"
+    """`total` is "" where the host does not say it."""
+    return f"downloading {name}: {done} of {total}" if total else f"downloading {name}: {done}"
 
 
 def engine_pinned_stays(tag: str) -> str:
@@ -1221,6 +1268,8 @@ _ARGV = {
     "prompt-threads": "as threads: told only that, the engine would take every processor for prompts",
     "embeds": "it is served as an embedding model",
     "pooling": "a model that is told to embed has no pooling of its own",
+    "ranks": "it is served as a reranking model, and the engine has to be told",
+    "late": "late_chunking: the gateway makes one vector out of those of the tokens",
     "embed-batch": "an embedding model reads its whole input at once",
     "even-batch": "an embedding model reads its whole input at once, as many tokens for each slot",
     "least-batch": "the least that the slots need: what they guess ahead is checked in one batch",
@@ -1502,6 +1551,33 @@ def worker_absent(endpoint: str, why: str) -> str:
     return f"no worker at {endpoint}: {why}"
 
 
+def worker_strange(endpoint: str) -> str:
+    return f"something answers at {endpoint}, but it is no worker that this Blazar can talk to"
+
+
+def worker_silent(endpoint: str) -> str:
+    return f"no answer from {endpoint}: a worker serves one engine at a time, and its machine may be switched off"
+
+
+_WORKER_PROGRAM = "llama.cpp's own program (ggml-rpc-server --host 0.0.0.0 --port PORT)"
+
+
+def doctor_worker_absent_remedy(keys: Sequence[str]) -> str:
+    return f"start one on its machine with {_WORKER_PROGRAM}, or take it out of {_and(keys)}: until then no model that uses it is started"
+
+
+def doctor_worker_strange_remedy(keys: Sequence[str]) -> str:
+    return f"start one there with {_WORKER_PROGRAM}, of the same release as the engine, or correct {_and(keys)}"
+
+
+def doctor_worker_silent_remedy() -> str:
+    return "unload the model that uses it (blazar ps, blazar evict), here or on another machine, or see whether its machine is running"
+
+
+def doctor_worker_used(model: str) -> str:
+    return f"'{model}' computes on it now"
+
+
 def workers_absent(model: str, key: str, dead: Sequence[str]) -> str:
     """`dead`: each endpoint with why there is no connection to it."""
     return (
@@ -1627,6 +1703,13 @@ def child_event_too_long(model: str) -> str:
     return f"the engine for '{model}' sent a stream event larger than 8 MiB; the answer ends here"
 
 
+def child_answer_too_large(model: str, most: int) -> str:
+    return (
+        f"the engine for '{model}' sent an answer larger than {most // 2**20} MiB, which was dropped: "
+        "ask for less in one request, or stream it where the endpoint can"
+    )
+
+
 def child_cut_stream(model: str) -> str:
     return f"the engine for '{model}' stopped in the middle of its answer; what came before this is incomplete"
 
@@ -1637,6 +1720,14 @@ def child_gave_no_reason(model: str) -> str:
 
 def child_drew_nothing(model: str) -> str:
     return f"the engine for '{model}' answered without a picture; see blazar logs {model}"
+
+
+def child_drew_otherwise(model: str, drawn: int, asked: int) -> str:
+    return f"the engine for '{model}' drew {drawn} of {asked} pictures, and none is passed on: ask for one at a time (n: 1)"
+
+
+def child_drew_no_picture(model: str) -> str:
+    return f"the engine for '{model}' sent something that is no PNG, JPEG or WebP picture, and it was dropped; see blazar logs {model}"
 
 
 def child_drew_too_long(model: str, seconds: float) -> str:
@@ -1691,6 +1782,14 @@ def memory_is_busy(model: str) -> str:
     return (
         f"'{model}' cannot be loaded: models that load or answer requests hold the memory that it needs; "
         "try again when they are idle, or evict one"
+    )
+
+
+def fitted_before(why: str, ctx: int, slots: int, cache: Sequence[str], size: int) -> str:
+    """`cache` are the number formats of its keys and its values."""
+    return (
+        f"{why}. It was loaded before with ctx = {ctx}, slots = {slots} and a cache of {' / '.join(cache)} (keys / values), and took "
+        f"{size / 2**30:.2f} GiB: so it fits again when as much is free as was then"
     )
 
 
@@ -2320,6 +2419,7 @@ _MUST = {
     "integer": "a whole number",
     "event": "the number of an event",
     "positive": "a whole number above 0",
+    "count": "a whole number, 0 or more",
     "number": "a number",
     "milliseconds": "a number of milliseconds, 0 or more",
     "bytes": "a number of bytes",
@@ -2327,12 +2427,15 @@ _MUST = {
     "string": "a string",
     "strings": "a list of strings",
     "stops": "a string or a list of strings",
+    "biases": "an object of tokens with a number each",
     "list": "a list",
     "sizes": "a list of numbers, the cards' sizes in GiB",
     "object": "an object",
     "model": "a model's name",
     "message": "an object with a role",
+    "said": 'an object with a role ("system", "user" or "assistant") and a text as content',
     "role": '"user" or "assistant"',
+    "call": "a function call with a name",
     "calls": "a list of function calls, each with a name",
     "blocks": "a string or a list of blocks",
     "text_blocks": "a string or a list of text blocks",
@@ -2341,17 +2444,40 @@ _MUST = {
     "prompt": "one text, because the request has a suffix",
     "input": "a text, a list of texts, or token ids",
     "texts": "a text or a list of texts, none of them empty",
+    "text_with_words": "a text that is not empty",
+    "documents": "a list of texts, or of objects with a text each",
+    "document": "a text, or an object whose text is one",
+    "content": "a text, or a list of texts and tokens",
+    "tokens": "a list of the model's tokens, whole numbers from 0",
     "encoding": '"float" or "base64"',
     "tool_choice": '"auto", "any", "tool" or "none"',
+    "responses_choice": '"auto", "required", "none", or an object that names tools of the request',
+    "responses_role": '"user", "assistant", "system" or "developer"',
+    "items": "a text or a list of items",
+    "text_format": '"text", "json_object" or "json_schema"',
+    "effort": '"none", "minimal", "low", "medium", "high" or "xhigh"',
+    "order": '"asc" or "desc"',
     "thinking": '"enabled", "adaptive" or "disabled"',
     "think": 'true, false, "low", "medium" or "high"',
     "format": '"json" or a JSON schema',
     "json_schema": "a json_schema format",
     "image_format": '"b64_json" or "url"',
     "image_type": '"png", "jpeg" or "webp"',
-    "image_prompt": "at most 4000 characters",
+    "image_prompt": "at most 16000 bytes of UTF-8, which is as many plain letters",
     "image_size": 'width and height in pixels as "512x512", at most 8192 each, or "auto"',
     "image_scale": "a number from 0 to 1000",
+    "window": 'a time such as "24h", "90m" or "7d"',
+    "created_at": '"created_at"',
+    "metadata": "at most 16 pairs of texts, names of up to 64 characters and values of up to 512",
+    "post": '"POST"',
+    "context": "what an earlier answer of this server gave as its context",
+    "alternatives": "a whole number from 0 to 20",
+    "stop_words": "a text or a list of texts, none of them empty or beginning with '-', which the engine would take for an option",
+    "above_zero": "a number above 0",
+    "window_size": "a whole number of tokens, 256 or more",
+    "digest": '"sha256:" and 64 hexadecimal digits',
+    "custom_id": "1 to 64 letters, digits, '_' or '-'",
+    "purpose": '"batch", "user_data", "assistants" or "vision"',
 }
 
 
@@ -2376,8 +2502,16 @@ def warn_rewritten(field: str, how: str) -> str:
     return f"rewritten; '{field}' {how}"
 
 
+def arguments_no_object() -> str:
+    return "is no JSON object and is handed on as the text in its member 'raw'"
+
+
 def picture_resized(asked: str, drawn: str) -> str:
     return f"{asked} became {drawn}: this model draws sides of certain multiples only"
+
+
+def picture_reformed(asked: str, drawn: str) -> str:
+    return f"{asked} became {drawn}: the engine wrote the picture so"
 
 
 def infill_unsupported() -> str:
@@ -2396,10 +2530,6 @@ def best_of_unsupported() -> str:
     return "the engine makes one candidate, so there is none to choose from"
 
 
-def context_unsupported() -> str:
-    return "send the conversation as messages to /api/chat"
-
-
 def images_not_raw() -> str:
     return "a raw prompt goes to the model as it is and cannot carry images"
 
@@ -2408,8 +2538,8 @@ def document_unsupported() -> str:
     return "only text documents can be read; send the text itself"
 
 
-def dimensions_unsupported() -> str:
-    return "this model's vectors have one length"
+def dimensions_too_many(asked: int, width: int) -> str:
+    return f"'dimensions' is {asked} and the model's vectors have {width}: ask for at most as many"
 
 
 _EMBEDDING = {
@@ -2431,12 +2561,40 @@ def embedding_unusable(model: str, why: str) -> str:
     return f"the engine for '{model}' answered with an unusable embedding: {why}"
 
 
+def scores_unusable(model: str, found: int, wanted: int) -> str:
+    return f"the engine for '{model}' answered with unusable scores: {found} for {wanted} documents"
+
+
 def image_source_invalid() -> str:
     return "an image block needs a source with base64 data or a URL"
 
 
 def media_not_fetched() -> str:
     return "addresses are not fetched here: send the data itself, as a data: URL with base64"
+
+
+_PICTURE_NOT = {
+    "inside": "its address is not a public one",
+    "scheme": "its address is no http or https URL",
+    "hops": "its server sends on from one address to the next",
+    "slow": "its server was too slow",
+    "offline": "its server could not be reached",
+    "large": "it is larger than 20 MB",
+    "none": "what lies there is no PNG, JPEG, WebP, GIF or BMP file",
+}
+
+
+def picture_not_fetched(why: str) -> str:
+    """`why` is a key of the table above."""
+    return f"the picture was not fetched: {_PICTURE_NOT[why]}. Send its data, as a data: URL with base64"
+
+
+def picture_not_there(status: int) -> str:
+    return f"the picture was not fetched: its server answered {status}. Send its data, as a data: URL with base64"
+
+
+def too_many_pictures(most: int) -> str:
+    return f"more than {most} pictures are named by their addresses: send the others' data, as data: URLs with base64"
 
 
 def forced_tool_needs_name() -> str:
@@ -2452,6 +2610,28 @@ def prompt_too_long(tokens: int, window: int) -> str:
         f"the prompt has {tokens} tokens and the window is {window}: shorten it, raise ctx, "
         "or use a quantised cache (cache_type) to fit a larger window"
     )
+
+
+def prompt_over_share(tokens: int, most: int) -> str:
+    return (
+        f"the prompt has {tokens} tokens, and one request may use {most} of the window: "
+        "shorten it, or raise kv_unified_per_slot"
+    )
+
+
+def late_too_long(tokens: int, most: int) -> str:
+    return f"the pieces have {tokens} tokens together and late_chunking_max_tokens is {most}: send fewer at once, or raise it"
+
+
+def late_chunking_off(name: str) -> str:
+    return (
+        f"'late_chunking' works on embedding models of llama.cpp that were told to: set late_chunking = true for '{name}' "
+        "under [model_overrides]"
+    )
+
+
+def pair_too_long(tokens: int, window: int) -> str:
+    return f"the query and a document have {tokens} tokens together and the model's window is {window}: shorten them"
 
 
 def input_too_long(tokens: int, window: int) -> str:
@@ -2511,15 +2691,223 @@ def push_not_here() -> str:
     return "Blazar uploads nothing: models stay on this machine (blazar show MODEL names the file, copy it yourself)"
 
 
-def create_not_here() -> str:
+def create_from_nothing() -> str:
+    return "a model is created from another one ('from': its name) or from a GGUF file ('files': names and digests of blobs)"
+
+
+def create_quantizes_nothing() -> str:
     return (
-        "creating models from a Modelfile is not part of this build: blazar import PATH --name NAME adds a GGUF file, "
-        "and [model_overrides] in config.toml changes how it runs"
+        "weights are used as they are, and copied nowhere; quantize the file with llama-quantize and import the result"
     )
+
+
+def create_files_not_gguf() -> str:
+    return "a model is created from GGUF files; for other weights: blazar import PATH --name NAME"
+
+
+def overlay_needs_gguf() -> str:
+    return "only a GGUF model can be created anew with a template, a system prompt, parameters, messages or adapters"
+
+
+def overlay_too_long(most: int) -> str:
+    return f"template, system prompt and messages of a created model may have {most} bytes together; the rest belongs into requests"
+
+
+def overlay_has_nul() -> str:
+    return "texts of a created model cannot hold a NUL character"
+
+
+def parameter_unknown(name: str) -> str:
+    return f"there is no parameter {name[:60]!r}"
+
+
+def template_is_gos() -> str:
+    return (
+        "of Go's templates only .System, .Prompt, .Response, if, else and end are understood: leave the template out, and the "
+        "one in the model file is used, or give a Jinja template over 'messages'"
+    )
+
+
+def template_without_messages() -> str:
+    return "the template prints no messages: a Jinja template loops over 'messages'"
+
+
+def blob_file_name(name: str) -> str:
+    return f"{name[:60]!r} cannot be a file's name here: letters, digits and . _ - in one part, without folders"
+
+
+def blob_not_here(digest: str) -> str:
+    return f"there is no blob {digest}: send it with POST /api/blobs/{digest} first"
+
+
+def blob_digest_differs(found: str) -> str:
+    return f"the bytes that came are sha256:{found}, not what the path says; nothing of them was kept"
+
+
+def blob_not_linkable() -> str:
+    return "the models folder lies on another file system than the data folder, so a blob cannot become a model without a copy"
+
+
+def blob_stream_cut() -> str:
+    return "the blob broke off before its end; send it again"
+
+
+def modelfile_too_long() -> str:
+    return "the Modelfile is longer than any that people write; weights are named in it, not written into it"
+
+
+def modelfile_not_text(path: str) -> str:
+    return f"{path} is no Modelfile: it is not text in UTF-8"
+
+
+def modelfile_unreadable(path: str, why: str) -> str:
+    return f"the Modelfile {path} cannot be read: {why}"
+
+
+def modelfile_without_from() -> str:
+    return "the Modelfile has no FROM line: it says which model or GGUF file the new one is made from"
+
+
+def modelfile_unknown_instruction(line: int, word: str) -> str:
+    return (
+        f"line {line} of the Modelfile: {word[:30]} is no instruction; there are FROM, PARAMETER, TEMPLATE, SYSTEM, "
+        "MESSAGE, ADAPTER and LICENSE"
+    )
+
+
+def modelfile_no_value(line: int, word: str) -> str:
+    return f"line {line} of the Modelfile: {word} says nothing"
+
+
+def modelfile_open_quotes(line: int) -> str:
+    return f"line {line} of the Modelfile: the three quotation marks that begin there never end"
+
+
+def modelfile_wrong_role(line: int, roles: Sequence[str]) -> str:
+    return f"line {line} of the Modelfile: the role of a MESSAGE is {' or '.join(roles)}"
+
+
+def modelfile_projector() -> str:
+    return "a projector is taken along when it lies beside the model's file, so the Modelfile needs its first FROM only"
+
+
+def modelfile_path_elsewhere() -> str:
+    return (
+        "the Modelfile names a file, and the daemon asked for is not the one of this data folder: import the weights on its "
+        "machine and say their model's name in FROM"
+    )
+
+
+def model_created(name: str) -> str:
+    return f"created {name}; run it with: blazar run {name}"
+
+
+def parameters_silent(names: Sequence[str]) -> str:
+    return f"{_list(names)} changes nothing here: how a model is loaded is decided by config.toml"
+
+
+def instructions_silent(names: Sequence[str]) -> str:
+    return f"{_list(names)} in the Modelfile changes nothing here: prompts are written by the model's template"
+
+
+def ollama_cloud_not_here() -> str:
+    return "there is no account and no cloud behind this server: everything it has runs on this machine"
 
 
 def page_size_wrong(largest: int) -> str:
     return f"'limit' must be a whole number from 1 to {largest}"
+
+
+def life_wrong(field: str, least: int, most: int) -> str:
+    return field_wrong(field, f"a whole number of seconds from {least} to {most}")
+
+
+def upload_not_a_form() -> str:
+    return "a file is sent as multipart/form-data, with a boundary and the fields 'file' and 'purpose'"
+
+
+def upload_broken() -> str:
+    return "the multipart body ends or breaks off where it must not: send the file again"
+
+
+def upload_too_large(limit: int) -> str:
+    return f"a file may have {limit // 2**20} MiB: split it"
+
+
+def upload_no_room(need: int, have: int) -> str:
+    return f"there is no room for the file: it takes {_gib(need)}, and {_gib(have)} may be used; delete files, or free disk space"
+
+
+def files_trouble(path: str, why: str) -> str:
+    return f"files that clients sent cannot be read or written at {path} ({why}): check free space and permissions"
+
+
+def file_not_found(id_: str) -> str:
+    return f"there is no file '{id_[:80]}'; GET /v1/files lists yours"
+
+
+def file_not_for_batches(id_: str, purpose: str) -> str:
+    return f"file '{id_[:80]}' was sent with the purpose '{purpose}': send it again with the purpose 'batch'"
+
+
+def batch_not_found(id_: str) -> str:
+    return f"there is no batch '{id_[:80]}'; the listing shows yours"
+
+
+def batch_endpoint_wrong(served: Sequence[str]) -> str:
+    return field_wrong("endpoint", f"one of {_list(served)}")
+
+
+def batch_line_no_json() -> str:
+    return "the line is not a JSON object: write one request a line"
+
+
+def batch_custom_id_wrong(most: int) -> str:
+    return field_wrong("custom_id", f"a string of 1 to {most} characters")
+
+
+def batch_custom_id_twice(custom_id: str) -> str:
+    return f"custom_id '{custom_id[:80]}' is there twice: give each request its own"
+
+
+def batch_url_wrong(endpoint: str) -> str:
+    return f"'url' must be the batch's endpoint, '{endpoint}'"
+
+
+def batch_field_unknown(field: str) -> str:
+    return f"a line has custom_id, method, url and body, and no '{field}'"
+
+
+def batch_file_empty() -> str:
+    return "the input file has no requests: write one a line"
+
+
+def batch_requests_wrong(field: str, most: int) -> str:
+    return f"'{field}' must hold 1 to {most} requests: split it"
+
+
+def batch_no_stream() -> str:
+    return field_unsupported("stream", "nobody listens to a batch's request while it is answered; leave it out")
+
+
+def batch_papers_gone() -> str:
+    return "the batch's requests are gone from the data folder: make the batch again"
+
+
+def batch_line_expired() -> str:
+    return "this request was not asked before the batch's completion window ended"
+
+
+def batch_line_cancelled() -> str:
+    return "this request was not asked because the batch was cancelled"
+
+
+def batch_under_way(id_: str) -> str:
+    return f"batch '{id_[:80]}' is still under way: cancel it first, and delete it when it has ended"
+
+
+def batch_results_later(id_: str) -> str:
+    return f"batch '{id_[:80]}' is still under way: its results are there when its processing_status is ended"
 
 
 def registry_not_here() -> str:
@@ -2587,7 +2975,7 @@ def config_named_absent(path: str) -> str:
 
 
 def config_unknown_key(path: str, line: int, key: str, near: Sequence[str]) -> str:
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    hint = f"; did you mean {_or(near)}?" if near else ""
     return f"{path} line {line}: unknown key '{key}'{hint}"
 
 
@@ -2647,7 +3035,7 @@ def keys_without_effect(keys: Sequence[str]) -> str:
 
 
 def override_file_gone(model: str, key: str, path: str, near: Sequence[str] = ()) -> str:
-    meant = f"; did you mean {' or '.join(near)}?" if near else ": put the file there, or correct the key"
+    meant = f"; did you mean {_or(near)}?" if near else ": put the file there, or correct the key"
     return f"'{model}' cannot be loaded like this: its {key} names '{path}', which is not there{meant}"
 
 
@@ -2903,6 +3291,10 @@ def editor_failed(command: str, why: str) -> str:
     return f"the editor '{command}' failed ({why}): nothing was changed; VISUAL or EDITOR names another"
 
 
+def editor_left_no_text(why: str) -> str:
+    return f"the editor left nothing that can be read ({why}): nothing was changed"
+
+
 def config_copy_kept(copy: str) -> str:
     return f"what you wrote is kept in {copy}"
 
@@ -3144,17 +3536,17 @@ def config_found(value: object) -> str:
 
 
 def unknown_config_key(key: str, near: Sequence[str]) -> str:
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    hint = f"; did you mean {_or(near)}?" if near else ""
     return f"there is no configuration key '{key}'{hint}"
 
 
 def config_unknown_sampler(near: Sequence[str]) -> str:
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    hint = f"; did you mean {_or(near)}?" if near else ""
     return f"is no parameter of a sampler{hint}"
 
 
 def config_unknown_step(name: str, near: Sequence[str]) -> str:
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    hint = f"; did you mean {_or(near)}?" if near else ""
     return f"names a sampler '{name[:60]}' that there is not, and the engine would pass it over{hint}"
 
 
@@ -3164,6 +3556,13 @@ def keep_alive_wrong(text: str) -> str:
 
 def catalog_trouble(path: str, why: str) -> str:
     return f"the catalog {path} cannot be used: {why}"
+
+
+def saved_trouble(path: str, why: str) -> str:
+    return (
+        f"what clients had kept in {path} cannot be used: {why}; free room or repair it, or move the file away while the "
+        "daemon is stopped to start afresh"
+    )
 
 
 def catalog_from_the_future(path: str, found: int, known: int) -> str:
@@ -3442,7 +3841,7 @@ def usage(message: str, prog: str) -> str:
 
 
 def unknown_verb(word: str, prog: str, near: Sequence[str]) -> str:
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    hint = f"; did you mean {_or(near)}?" if near else ""
     return f"{prog} has no verb '{word[:40]}'{hint} ({prog} --help lists them)"
 
 
@@ -3516,7 +3915,7 @@ def no_daemon_log(path: str) -> str:
 
 
 def nothing_catalogued() -> str:
-    return "no models yet: blazar import PATH adds a GGUF file"
+    return "no models yet: blazar import PATH adds one"
 
 
 def nothing_loaded() -> str:
@@ -3546,6 +3945,10 @@ def use_text(name: str) -> str:
 
 def use_drawing() -> str:
     return "it draws, by POST /v1/images/generations"
+
+
+def use_ranking() -> str:
+    return "it ranks documents, by POST /v1/rerank"
 
 
 def use_embedding() -> str:
@@ -3656,6 +4059,14 @@ def engine_removed_last(kind: str, models: Sequence[str]) -> str:
     return f"no installed engine serves {_list(models)} any more: blazar engine install --kind {kind} brings one back"
 
 
+def engine_removed_named(kind: str, models: Sequence[str]) -> str:
+    keys = [f"model_overrides.{model}.engine" for model in models]
+    return (
+        f"{_list(keys)} {'name' if len(keys) > 1 else 'names'} {kind}, of which no build is left: "
+        f"blazar engine install --kind {kind} brings one back, blazar config unset {' '.join(keys)} lets others serve"
+    )
+
+
 def config_valid(path: str) -> str:
     return f"{path} is valid"
 
@@ -3686,7 +4097,7 @@ def set_command_wrong(text: str) -> str:
 
 
 def setting_unknown(name: str, near: Sequence[str], known: Sequence[str]) -> str:
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {_list(known)}"
+    hint = f"did you mean {_or(near)}?" if near else f"there are {_list(known)}"
     return f"there is no sampling option '{name[:60]}'; {hint}"
 
 
@@ -3732,3 +4143,88 @@ def repl_save_help() -> str:
 
 def repl_saved(path: str, messages: int) -> str:
     return f"{messages} messages are in {path}"
+
+
+def item_untyped(where: str) -> str:
+    return f"'{where}' has neither a type nor a role: a message has a role and content, any other item a type"
+
+
+def part_unsupported() -> str:
+    return "a message is made of input_text, input_image and input_file parts"
+
+
+def file_by_data_only() -> str:
+    return "send the file as file_data, in base64, or name one that was sent to /v1/files as file_id; addresses are not fetched"
+
+
+def file_no_picture() -> str:
+    return "the file is no PNG, JPEG, WebP, GIF or BMP picture"
+
+
+def files_too_large_to_read(most: int) -> str:
+    return f"the files that this request names have more than {most >> 20} MiB together: send what matters of them"
+
+
+def responses_elsewhere() -> str:
+    return "it names something that is not kept here; send the items themselves, or go on with previous_response_id"
+
+
+def background_needs_store() -> str:
+    return "'background' works on a response that is kept: leave 'store' out, or set it to true"
+
+
+def metadata_wrong(most: int, key: int, value: int) -> str:
+    return f"'metadata' must be an object of at most {most} texts: keys up to {key} characters, values up to {value}"
+
+
+def custom_tool_form(field: str, syntax: str) -> str:
+    """Told to the model, which has no grammar for it; the definition follows."""
+    return f"The text in '{field}' must follow this definition in {syntax}:"
+
+
+def response_not_kept(id_: str) -> str:
+    return f"no response '{id_[:80]}' is kept here: it was not stored, was deleted, or made room for newer ones"
+
+
+def item_not_kept(id_: str) -> str:
+    return f"no item '{id_[:80]}' is kept here: send the item itself instead of a reference"
+
+
+def completion_not_kept(id_: str) -> str:
+    return f"no chat completion '{id_[:80]}' is kept here: it was not stored, was deleted, or made room for newer ones"
+
+
+def response_unfinished(id_: str) -> str:
+    return f"response '{id_[:80]}' is still being worked on: wait until it has ended, then go on from it"
+
+
+def conversation_too_long(most: int) -> str:
+    return f"the conversation has more than {most} responses: begin a new one with the items that matter"
+
+
+def response_lost() -> str:
+    return "the daemon was stopped while it worked on this response: ask again"
+
+
+def response_not_background(id_: str) -> str:
+    return f"response '{id_[:80]}' does not run in the background: end the request itself to stop it"
+
+
+def response_events_gone(id_: str) -> str:
+    return f"the events of response '{id_[:80]}' are not kept any more: ask for it without stream to get the whole"
+
+
+def too_many_in_background(most: int) -> str:
+    return f"{most} responses are being worked on in the background already: wait for one to end, or cancel one"
+
+
+def warn_not_kept(why: str) -> str:
+    return f"not_kept; {why}"
+
+
+def too_large_to_keep(most: int) -> str:
+    return f"the answer and what it answers take more than {most >> 20} MiB"
+
+
+def disk_will_not() -> str:
+    return "the disk of the data folder is full or cannot be written: free room there"

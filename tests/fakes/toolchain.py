@@ -41,14 +41,20 @@ class FakeToolchain(Toolchain):
 
 
 class MemoryWorkshop(Workshop):
-    """`sources` map a path to its checksum."""
+    """`sources` map a path to its checksum; `refused` is raised of whatever is opened, `opening` is called then."""
 
     def __init__(self, sources: dict[str, str]) -> None:
         self.sources, self.room = sources, 100 * 2**30
         self.open_for: set[str] = set()
         self.kept: set[str] = set()
+        self.refused: Malformed | None = None
+        self.opening: Callable[[], None] | None = None
 
     def open(self, tag: str, source: str, sha256: str) -> Work:
+        if self.refused is not None:
+            raise self.refused
+        if self.opening is not None:
+            self.opening()
         if self.sources[source] != sha256:
             raise Malformed(teaching.sha256_differs(source, sha256, self.sources[source]), "sha256")
         self.open_for.add(tag)

@@ -109,6 +109,10 @@ class MemoryWeightFiles(WeightFiles):
         self._readable(path)
         return self.projectors.get(path) or Projector("clip", self.sizes.get(path, 1), 0)
 
+    def projector_facts(self, path: str) -> dict[str, Any]:
+        self._readable(path)
+        return {**self.pairs, "general.parameter_count": self.sizes.get(path, 1)}
+
     def adapter_bytes(self, path: str) -> int:
         self._readable(path)
         return self.sizes.get(path, 1)

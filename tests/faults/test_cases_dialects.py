@@ -150,7 +150,7 @@ def test_a_body_that_is_none_is_a_400_in_the_dialects_shape(cases: Daemon, diale
     ("method", "path", "status"),
     [
         ("GET", "/v1/nope", 404),
-        ("GET", "/v1/chat/completions", 405),
+        ("GET", "/v1/completions", 405),
         ("POST", "/v1/models", 405),
         ("GET", "/v1/models/nope", 404),
     ],
@@ -217,6 +217,17 @@ def test_thinking_is_off_unless_it_is_asked_for(cases: Daemon, calls: Calls) -> 
     assert calls()[0]["chat_template_kwargs"]["enable_thinking"] is False
 
 
+@pytest.mark.parametrize("dialect", ["openai", "ollama"])
+def test_think_false_is_a_variable_of_the_template(cases: Daemon, calls: Calls, dialect: str) -> None:
+    """Whatever the template makes of it; a value that nobody can read is refused with the field's name."""
+    body = body_for("hi", stream=False) | {"think": False}
+    assert cases.ask("POST", PATHS[dialect], body).status == 200
+    assert calls()[0]["chat_template_kwargs"] == {"enable_thinking": False}
+    assert "think" not in calls()[0]
+    got = cases.ask("POST", PATHS[dialect], body | {"think": "often"})
+    assert (got.status, "think" in message_of(got.json()["error"])) == (400, True)
+
+
 def test_a_query_is_no_obstacle(cases: Daemon) -> None:
     """Claude Code counts with ?beta=true (C2)."""
     body = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
@@ -237,14 +248,18 @@ def test_ndjson_and_events_end_as_their_dialects_do(cases: Daemon) -> None:
 
 
 def test_an_embedding_comes_in_the_encoding_and_order_that_was_asked_for(cases: Daemon) -> None:
-    """base64 of float32 by default of the SDKs; as many vectors as inputs; a wrong length is refused (M1, M3, M8)."""
+    """base64 of float32 by default of the SDKs; as many vectors as inputs; shorter where asked for, and of length 1 (M1, M3, M8)."""
     import base64
 
     got = cases.ask("POST", "/v1/embeddings", {"model": "e", "input": ["a", "b", "c"], "encoding_format": "base64"})
     rows = got.json()["data"]
     assert [row["index"] for row in rows] == [0, 1, 2]
     assert {len(base64.b64decode(row["embedding"])) for row in rows} == {32}
-    assert cases.ask("POST", "/v1/embeddings", {"model": "e", "input": "x", "dimensions": 4}).status == 400
+    short = cases.ask("POST", "/v1/embeddings", {"model": "e", "input": "x", "dimensions": 4}).json()["data"][0][
+        "embedding"
+    ]
+    assert (len(short), round(sum(number * number for number in short), 6)) == (4, 1)
+    assert cases.ask("POST", "/v1/embeddings", {"model": "e", "input": "x", "dimensions": 256}).status == 400
 
 
 def test_a_raw_socket_sees_the_end_of_a_buffered_answer(cases: Daemon) -> None:

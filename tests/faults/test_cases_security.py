@@ -3,6 +3,7 @@
 import socket
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -93,6 +94,8 @@ def test_a_scoped_key_manages_nothing(cases: Daemon) -> None:
         ("POST", "/api/evict", {"model": "m"}),
         ("DELETE", "/api/delete", {"model": "m"}),
         ("POST", "/api/copy", {"source": "m", "destination": "x"}),
+        ("POST", "/api/create", {"model": "x", "from": "m"}),
+        ("POST", f"/api/blobs/sha256:{'0' * 64}", {"model": "m"}),
         ("GET", "/api/doctor", None),
         ("POST", "/api/generate", {"model": "m", "keep_alive": 0}),
         ("POST", "/api/generate", {"model": "other", "keep_alive": 0}),
@@ -115,6 +118,9 @@ def test_no_route_that_takes_a_name_leaves_its_folder(cases: Daemon, name: str) 
         ("POST", "/api/load", {"model": name}),
         ("POST", "/api/evict", {"model": name}),
         ("DELETE", "/api/delete", {"model": name}),
+        ("POST", "/api/create", {"model": "created", "from": name}),
+        ("POST", "/api/create", {"model": "created", "files": {name: f"sha256:{'0' * 64}"}}),
+        ("POST", f"/api/blobs/sha256:{quote(name, safe='')}", {"model": "m"}),
         ("POST", "/api/copy", {"source": name, "destination": "copied"}),
         ("POST", "/api/copy", {"source": "m", "destination": name}),
     ):
@@ -157,7 +163,7 @@ ADDRESSES = [
     "http://127.0.0.1:1/",
     "http://[::ffff:127.0.0.1]/",
     "http://2130706433/",
-    "https://example.com/cat.png",
+    "https://cat.invalid/cat.png",
     "file:///etc/passwd",
     "FILE:///etc/passwd",
     "//169.254.169.254/latest",
@@ -180,6 +186,27 @@ def test_no_address_reaches_a_child(cases: Daemon, url: str) -> None:
         assert ask(cases, "POST", path, body).status == 400, path
     escaped = '{"model":"m","messages":[{"role":"user","content":[{"type":"image\\u005furl","image\\u005f\\u0075rl":{"url":"%s"}}]}]}'
     assert ask(cases, "POST", PATHS["openai"], (escaped % url).encode()).status == 400
+
+
+def test_nothing_inside_is_asked_for_a_picture(cases: Daemon) -> None:
+    """Not this machine, by any of its names, in any dialect: nobody knocks at its doors (D14)."""
+    with socket.create_server(("127.0.0.1", 0)) as inside:
+        inside.setblocking(False)
+        port = inside.getsockname()[1]
+        for host in ("127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "2130706433", "0x7f.1"):
+            url = f"http://{host}:{port}/cat.png"
+            for path, part in (
+                (PATHS["openai"], {"type": "image_url", "image_url": {"url": url}}),
+                (PATHS["anthropic"], {"type": "image", "source": {"type": "url", "url": url}}),
+            ):
+                body = body_for("", stream=False) | {"messages": [{"role": "user", "content": [part]}]}
+                answer = ask(cases, "POST", path, body)
+                assert answer.status == 400, answer.body
+                assert b"not a public one" in answer.body
+            named = {"model": "m", "stream": False, "messages": [{"role": "user", "content": "x", "images": [url]}]}
+            assert ask(cases, "POST", PATHS["ollama"], named).status == 400
+        with pytest.raises(BlockingIOError):
+            inside.accept()
 
 
 def test_an_image_that_is_sent_along_goes_through(cases: Daemon) -> None:

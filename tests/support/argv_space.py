@@ -171,6 +171,7 @@ SPACE: dict[str, tuple[Any, ...]] = {
 
 NO_WORDS = {
     "engine": "says which build is started, not how",
+    "late_chunking": "is asked of every model, and changes how one that embeds is started; the space is a chat model's",
     "spawn_mem_guard": "is asked before a start",
 }
 """Keys that planning reads, and no word depends on."""

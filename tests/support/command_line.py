@@ -19,6 +19,7 @@ from blazar.application.engines.remove_engine import Removed
 from blazar.application.engines.update_venv import VenvUpdate
 from blazar.domain.errors import BadConfig, BlazarError, EngineNotFound, ModelNotFound
 from blazar.domain.kinds import EngineKind, Provenance, Weights
+from blazar.domain.overlay import Overlay
 from blazar.domain.records import Engine, Model
 
 
@@ -136,6 +137,7 @@ class FakeModels:
     def __init__(self) -> None:
         self.rows: dict[str, Model] = {}
         self.projectors: dict[str, str] = {}
+        self.created: list[tuple[str, Overlay, bool]] = []
         self.facts: dict[str, Any] = {}
         """What an imported row is, where that is not what its path says."""
 
@@ -167,6 +169,10 @@ class FakeModels:
     def copy(self, source: str, target: str) -> Model:
         self.rows[target] = model(target, files=self._get(source).files)
         return self.rows[target]
+
+    def create(self, name: str, overlay: Overlay, *, fresh: bool) -> None:
+        self.rows[name] = model(name, files=self._get(overlay.base).files)
+        self.created.append((name, overlay, fresh))
 
     def _get(self, name: str) -> Model:
         if name not in self.rows:
@@ -252,6 +258,14 @@ class FakeEngines:
             told(done, 300)
         self.rows[f"{order.release}-{order.backend}"] = built = engine(f"{order.release}-{order.backend}")
         return built
+
+    def build_release(self, wish: Any, fetched: Any, told: Any) -> Engine:
+        self.asked.append(tuple(wish))
+        release = wish.release or "b11500"
+        fetched(f"ggml-org/llama.cpp@{release}", 5 << 20, 0)
+        for done in range(0, 301, 10):
+            told(f"{release}-{wish.backend}", done, 300)
+        return engine(f"{release}-{wish.backend}")
 
     def release_in(self, name: str) -> str | None:
         return "b11434" if "b11434" in name else None

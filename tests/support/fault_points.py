@@ -79,3 +79,20 @@ def killed_before(act: Act, number: int) -> bool:
     code = _in_a_process(act, kill)
     assert code in (0, -signal.SIGKILL), code
     return code != 0
+
+
+def overtaken(act: Act, at: Callable[[str, tuple[Any, ...]], bool], others: Act) -> None:
+    """Run it in a process that stands still before the first change to the disk that `at` means, until `others` have acted."""
+    done = False
+
+    def overtake(event: str, args: tuple[Any, ...]) -> None:
+        nonlocal done
+        if not done and _changes_the_disk(event, args) and at(event, args):
+            done = True
+            others()
+
+    def acted() -> None:
+        act()
+        assert done, "nobody overtook it"
+
+    assert _in_a_process(acted, overtake) == 0

@@ -144,7 +144,7 @@ def tiny(arch: str = "llama", blocks: int = 2, extra: Mapping[str, Any] | None =
         f"{arch}.attention.head_count": 4,
         "tokenizer.ggml.tokens": ["<s>", "a", "b"],
         "tokenizer.ggml.scores": [0.0, 1.0, 2.0],
-        "tokenizer.chat_template": "{{ messages }}",
+        "tokenizer.chat_template": "{{ tools }}{{ messages }}",
     }
     rows = [Row("token_embd.weight", (64, 3), 1)]
     rows += [Row(f"blk.{block}.attn_q.weight", (64, 64), 1) for block in range(blocks)]

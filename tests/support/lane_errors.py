@@ -30,6 +30,7 @@ CASES: dict[str, Asked] = {
     "gguf, nothing installed": Asked(Subject(Weights.GGUF)),
     "gguf, another kind installed": Asked(Subject(Weights.GGUF), (SDCPP,)),
     "gguf, forks alone": Asked(Subject(Weights.GGUF, "llama"), (FORK,)),
+    "gguf, forks and another kind": Asked(Subject(Weights.GGUF, "llama"), (FORK, SDCPP)),
     "mlx": Asked(Subject(Weights.MLX_QUANT), (LLAMA,)),
     "quantised": Asked(Subject(Weights.QUANTIZED), (LLAMA, MISTRAL)),
     "safetensors": Asked(Subject(Weights.SAFETENSORS), (LLAMA,)),

@@ -2,10 +2,11 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from blazar.adapters.http.lane.core import Lane
+from blazar.adapters.http.lane.judge import SchemaJudge
 from blazar.adapters.http.lane.relay import Limits
 from blazar.adapters.http.lane.reply import LaneRequest, Reply
 from blazar.adapters.http.record import RequestRecord
@@ -17,6 +18,7 @@ from blazar.domain.errors import BlazarError, Fault, ModelNotFound
 from blazar.domain.kinds import Task, Weights
 from blazar.domain.manners import LLAMACPP
 from blazar.domain.records import Model
+from blazar.domain.wire.structured import Asked
 from tests.fakes.clock import FakeClock
 from tests.fakes.upstream import FakeExchange, FakeUpstream
 
@@ -40,9 +42,9 @@ class FakeLease(Lease):
     ) -> None:
         self.model = a_model(name)
         self.upstream = upstream
-        self.ctx = 2048
+        self.ctx, self.ctx_key = 2048, "ctx"
         self.called, self.manners = name, LLAMACPP
-        self.blind = ""
+        self.blind, self.toolless, self.late = "", False, ""
         self.load_seconds, self.queue_seconds = load_seconds, queue_seconds
         self.released: list[tuple[float | None, bool]] = []
         self.said_last = ""
@@ -66,8 +68,9 @@ class FakeLeasing(Leasing):
         self.waiting: list[asyncio.Future[Lease]] = []
         self.cancelled = 0
         self.said_last = ""
-        self.blind = ""
+        self.blind, self.toolless, self.late = "", False, ""
         self.called, self.manners = "tiny", LLAMACPP
+        self.ctx_key = "ctx"
 
     def try_lease(self, model: str, task: Task = Task.CHAT) -> Lease | None:
         return None if self.busy or model not in ("tiny", "tiny:latest") else self._make()
@@ -96,8 +99,9 @@ class FakeLeasing(Leasing):
 
     def _make(self, queue_seconds: float = 0.0) -> FakeLease:
         lease = FakeLease(self.upstream, "tiny", queue_seconds)
-        lease.said_last, lease.blind = self.said_last, self.blind
-        lease.called, lease.manners = self.called, self.manners
+        lease.said_last, lease.blind, lease.toolless = self.said_last, self.blind, self.toolless
+        lease.late = self.late
+        lease.called, lease.manners, lease.ctx_key = self.called, self.manners, self.ctx_key
         self.leases.append(lease)
         return lease
 
@@ -184,6 +188,19 @@ class MemoryReply(Reply):
             self._wake.set_result(None)
 
 
+class WatchedJudge(SchemaJudge):
+    """Says whether it is at work: it works in a thread, and no clock of a test knows of that."""
+
+    judging = 0
+
+    async def agrees(self, asked: Asked, texts: Sequence[str]) -> bool:
+        self.judging += 1
+        try:
+            return await super().agrees(asked, texts)
+        finally:
+            self.judging -= 1
+
+
 class Rig:
     """Everything around one lane."""
 
@@ -193,6 +210,7 @@ class Rig:
         self.leasing = FakeLeasing(self.upstream)
         self.supervising = FakeSupervising()
         self.lane = Lane(self.leasing, self.supervising, self.clock, JsonSchemas(), limits)
+        self.judge = self.lane.judge = WatchedJudge(JsonSchemas())
         self.tasks: list[asyncio.Task[None]] = []
         self.records: list[RequestRecord] = []
 
@@ -223,6 +241,10 @@ class Rig:
         exchange.head(status, JSON)
         exchange.body(data)
         exchange.end()
+        await self.clock.settle()
+        async with asyncio.timeout(20):
+            while self.judge.judging:
+                await asyncio.sleep(0)
         await self.clock.settle()
 
     @property

@@ -40,17 +40,19 @@ def tensors(path: Path) -> dict[str, Any]:
     return held
 
 
-def write(path: Path, folder: Path) -> Path:
-    """The file in f16, about 46 MB."""
+def write(path: Path, folder: Path, *, ranks: bool = False) -> Path:
+    """The file in f16, about 46 MB. `ranks`: with a made-up head that scores a document for a query, always the same and without sense."""
     import gguf
 
     config = json.loads((folder / "config.json").read_text())
     tokenizer = json.loads((folder / "tokenizer.json").read_text())
     path.parent.mkdir(parents=True, exist_ok=True)
     file = gguf.GGUFWriter(path, "bert")
-    _describe(file, gguf, config)
+    _describe(file, gguf, config, gguf.PoolingType.RANK if ranks else gguf.PoolingType.MEAN)
     _vocabulary(file, gguf, tokenizer, config)
     _weights(file, gguf, tensors(folder / "model.safetensors"), config["num_hidden_layers"])
+    if ranks:
+        _head(file, config["hidden_size"])
     file.write_header_to_file()
     file.write_kv_data_to_file()
     file.write_tensors_to_file()
@@ -58,7 +60,7 @@ def write(path: Path, folder: Path) -> Path:
     return path
 
 
-def _describe(file: Any, gguf: Any, config: dict[str, Any]) -> None:
+def _describe(file: Any, gguf: Any, config: dict[str, Any], pooling: Any) -> None:
     file.add_name("all-MiniLM-L6-v2")
     file.add_file_type(gguf.LlamaFileType.MOSTLY_F16)
     file.add_context_length(config["max_position_embeddings"])
@@ -68,7 +70,7 @@ def _describe(file: Any, gguf: Any, config: dict[str, Any]) -> None:
     file.add_head_count(config["num_attention_heads"])
     file.add_layer_norm_eps(config["layer_norm_eps"])
     file.add_causal_attention(False)
-    file.add_pooling_type(gguf.PoolingType.MEAN)
+    file.add_pooling_type(pooling)
 
 
 def _vocabulary(file: Any, gguf: Any, tokenizer: dict[str, Any], config: dict[str, Any]) -> None:
@@ -107,14 +109,33 @@ def _weights(file: Any, gguf: Any, held: dict[str, Any], layers: int) -> None:
         file.add_tensor(place, np.ascontiguousarray(tensor, np.float16 if small else np.float32))
 
 
+def _head(file: Any, width: int) -> None:
+    import numpy as np
+
+    drawn = np.random.default_rng(3)
+    for name, rows in (("cls", width), ("cls.output", 1)):
+        weights = drawn.standard_normal((rows, width)) / width**0.5
+        file.add_tensor(f"{name}.weight", weights.astype(np.float32))
+        file.add_tensor(f"{name}.bias", np.zeros(rows, np.float32))
+
+
 def minilm_model() -> Path | None:
     """The cached file, made on first use; None where the package is not installed."""
-    path = CACHE / "all-minilm-l6-v2-f16.gguf"
+    return _cached("all-minilm-l6-v2-f16.gguf")
+
+
+def reranking_model() -> Path | None:
+    """The same with a head that ranks."""
+    return _cached("all-minilm-l6-v2-rank-f16.gguf", ranks=True)
+
+
+def _cached(name: str, *, ranks: bool = False) -> Path | None:
+    path = CACHE / name
     folder = source()
     if not path.exists():
         if folder is None:
             return None
-        write(path.with_suffix(f".{os.getpid()}"), folder).replace(path)
+        write(path.with_suffix(f".{os.getpid()}"), folder, ranks=ranks).replace(path)
     return path
 
 

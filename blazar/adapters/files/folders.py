@@ -22,6 +22,26 @@ class Folders:
         return self.data / "blazar.db"
 
     @property
+    def saved(self) -> Path:
+        """What clients had kept: responses, completions, batches."""
+        return self.data / "saved.db"
+
+    @property
+    def files(self) -> Path:
+        """Files that clients sent, as they came."""
+        return self.data / "files"
+
+    @property
+    def blobs(self) -> Path:
+        """Weights that clients sent and that are to become models."""
+        return self.data / "blobs"
+
+    @property
+    def overlays(self) -> Path:
+        """What was said on top of models when they were created, a file a model."""
+        return self.data / "overlays"
+
+    @property
     def models(self) -> Path:
         return self.data / "models"
 
@@ -63,10 +83,10 @@ class Folders:
             raise BadConfig([teaching.config_named_absent(str(self.config_file))])
 
     def ensure(self) -> "Folders":
-        """Create what is missing; `run` holds secrets, `sessions` what people wrote: both are for the owner alone."""
+        """Create what is missing; `run` holds secrets, `sessions` and `files` what people wrote: they are for the owner alone."""
         for folder in (self.data, self.models, self.engines, self.log, self.speccache):
             folder.mkdir(parents=True, exist_ok=True)
-        for private in (self.run, self.sessions):
+        for private in (self.run, self.sessions, self.files):
             private.mkdir(mode=0o700, exist_ok=True)
         return self
 

@@ -85,6 +85,10 @@ class DiskWeightFiles(WeightFiles):
     def projector_in(self, path: str) -> "Projector":
         return projector_of_file(path)
 
+    def projector_facts(self, path: str) -> dict[str, Any]:
+        header = read_header(path)
+        return {**header.metadata, "general.parameter_count": sum(row.elements for row in header.tensors)}
+
     def adapter_bytes(self, path: str) -> int:
         return sum(row.size for row in read_header(path).tensors)
 

@@ -9,7 +9,7 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound, Reque
 from blazar.adapters.http.errors import Problem, dialect_for, problem
 from blazar.adapters.http.layers.doors import BODY_LIMIT
 from blazar.adapters.http.record import RECORD
-from blazar.adapters.http.routes import methods_at
+from blazar.adapters.http.routes import is_abroad, methods_at
 from blazar.domain import errors, teaching
 from blazar.domain.kinds import Dialect
 
@@ -49,7 +49,8 @@ async def _http_error(error: Exception) -> Response:
             sentence = teaching.method_not_allowed(method, path, allowed)
             shown = problem(errors.Refusal(sentence), *_context(), status=405)
             return _response(shown._replace(headers=[*shown.headers, (b"allow", ", ".join(allowed).encode())]))
-        return _response(problem(errors.NotFound(teaching.route_not_found(method, path)), *_context()))
+        sentence = teaching.ollama_cloud_not_here() if is_abroad(path) else teaching.route_not_found(method, path)
+        return _response(problem(errors.NotFound(sentence), *_context()))
     if isinstance(error, RequestEntityTooLarge):
         return _response(problem(errors.TooLarge(teaching.body_too_large(BODY_LIMIT)), *_context()))
     sentence = error.description or error.name

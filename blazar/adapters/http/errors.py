@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from blazar.adapters.http.asgi import Scope, Send, answer, headers_of
 from blazar.adapters.http.record import RECORD
+from blazar.adapters.http.routes import is_abroad
 from blazar.domain import errors
 from blazar.domain.kinds import Dialect
 from blazar.domain.wire.envelopes import envelope
@@ -73,7 +74,8 @@ def status_of(error: errors.BlazarError) -> int:
 def dialect_of(path: str) -> Dialect:
     """Whose envelope an error on `path` wears."""
     if path.startswith("/api/"):
-        return Dialect.OLLAMA if path[5:].partition("/")[0] in _OLLAMA_NAMES else Dialect.NATIVE
+        ollamas = path[5:].partition("/")[0] in _OLLAMA_NAMES or is_abroad(path)
+        return Dialect.OLLAMA if ollamas else Dialect.NATIVE
     if path == "/v1/messages" or path.startswith("/v1/messages/"):
         return Dialect.ANTHROPIC
     return Dialect.OPENAI if path.startswith("/v1/") else Dialect.NATIVE

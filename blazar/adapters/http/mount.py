@@ -14,7 +14,7 @@ Handler = Callable[..., Awaitable[Response]]
 def blueprint(family: str, handlers: Mapping[str, Handler]) -> Blueprint:
     """One blueprint with every row `family.*`. A row without a handler, or the other way round, is an error at start."""
     made: Any = Blueprint(family, __name__)
-    rows = [route for route in ROUTES if route.key.partition(".")[0] == family]
+    rows = [route for route in ROUTES if route.key.partition(".")[0] == family and not route.upload]
     unused = set(handlers) - {route.key.partition(".")[2] for route in rows}
     assert not unused, f"{family}: no route for {unused}"
     for route in rows:

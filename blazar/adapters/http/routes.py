@@ -18,7 +18,10 @@ class Gate(StrEnum):
 
 
 class Route(NamedTuple):
-    """`key` is family.name: the blueprint and its handler. `lane` rows are answered by the hot lane, before Quart."""
+    """`key` is family.name: the blueprint and its handler. `lane` rows are answered by the hot lane, before Quart.
+
+    `upload` are the bytes that a body may have which is no JSON and goes to disk as it comes (D12); before Quart, too.
+    """
 
     method: str
     path: str
@@ -26,7 +29,13 @@ class Route(NamedTuple):
     gate: Gate
     summary: str
     lane: bool = False
+    upload: int = 0
 
+
+LARGEST_UPLOAD: Final = 513 * 2**20
+"""Bytes of a form with a file: the largest file (D12), and a megabyte for what stands around it."""
+LARGEST_BLOB: Final = 2**46
+"""Bytes of a blob. No bound of its own: the room on disk is asked about first (D12)."""
 
 ROUTES: Final = (
     Route("GET", "/", "meta.root", Gate.KEY, "Say that the server runs (HEAD needs no key)"),
@@ -39,6 +48,18 @@ ROUTES: Final = (
     Route("GET", "/v1/models", "models.listing", Gate.KEY, "List models; Anthropic's shape with anthropic-version"),
     Route("GET", "/v1/models/{id}", "models.one", Gate.KEY, "Describe one model"),
     Route("POST", "/v1/chat/completions", "lane.chat_completions", Gate.KEY, "Chat", lane=True),
+    Route("GET", "/v1/chat/completions", "completions.page", Gate.KEY, "List kept chat completions (`store: true`)"),
+    Route("GET", "/v1/chat/completions/{id}", "completions.one", Gate.KEY, "A kept chat completion"),
+    Route("POST", "/v1/chat/completions/{id}", "completions.update", Gate.KEY, "Exchange its metadata"),
+    Route("DELETE", "/v1/chat/completions/{id}", "completions.delete", Gate.KEY, "Keep it no more"),
+    Route(
+        "GET", "/v1/chat/completions/{id}/messages", "completions.messages", Gate.KEY, "The messages that it answered"
+    ),
+    Route("POST", "/v1/responses", "lane.responses", Gate.KEY, "Respond to items, with typed events", lane=True),
+    Route("GET", "/v1/responses/{id}", "responses.one", Gate.KEY, "A kept response, or its events"),
+    Route("DELETE", "/v1/responses/{id}", "responses.delete", Gate.KEY, "Keep it no more"),
+    Route("GET", "/v1/responses/{id}/input_items", "responses.input_items", Gate.KEY, "What it was made from"),
+    Route("POST", "/v1/responses/{id}/cancel", "responses.cancel", Gate.KEY, "Stop one that runs in the background"),
     Route(
         "POST",
         "/v1/completions",
@@ -48,10 +69,64 @@ ROUTES: Final = (
         lane=True,
     ),
     Route("POST", "/v1/embeddings", "lane.embeddings", Gate.KEY, "Embed texts", lane=True),
+    Route("POST", "/v1/rerank", "lane.rerank", Gate.KEY, "Score documents for a query", lane=True),
+    Route("POST", "/rerank", "lane.rerank", Gate.KEY, "The same as /v1/rerank", lane=True),
+    Route("POST", "/v1/reranking", "lane.rerank", Gate.KEY, "The same as /v1/rerank", lane=True),
+    Route("POST", "/reranking", "lane.rerank", Gate.KEY, "The same as /v1/rerank", lane=True),
+    Route("POST", "/tokenize", "lane.tokenize", Gate.KEY, "Cut a text into a model's tokens", lane=True),
+    Route("POST", "/detokenize", "lane.detokenize", Gate.KEY, "Make text of a model's tokens", lane=True),
+    Route(
+        "POST",
+        "/apply-template",
+        "lane.apply_template",
+        Gate.KEY,
+        "The prompt that a model's template makes of a chat",
+        lane=True,
+    ),
     Route("POST", "/v1/images/generations", "lane.image_generations", Gate.KEY, "Draw pictures", lane=True),
+    Route(
+        "POST",
+        "/v1/files",
+        "files.upload",
+        Gate.KEY,
+        "Send a file, as a form with `file` and `purpose`",
+        upload=LARGEST_UPLOAD,
+    ),
+    Route("GET", "/v1/files", "files.listing", Gate.KEY, "List files"),
+    Route("GET", "/v1/files/{id}", "files.one", Gate.KEY, "Describe a file"),
+    Route("DELETE", "/v1/files/{id}", "files.delete", Gate.KEY, "Delete a file"),
+    Route("GET", "/v1/files/{id}/content", "files.content", Gate.KEY, "A file's bytes"),
+    Route("POST", "/v1/batches", "batches.create", Gate.KEY, "Have the requests in a file answered, when nobody waits"),
+    Route("GET", "/v1/batches", "batches.listing", Gate.KEY, "List batches"),
+    Route("GET", "/v1/batches/{id}", "batches.one", Gate.KEY, "Describe a batch"),
+    Route("POST", "/v1/batches/{id}/cancel", "batches.cancel", Gate.KEY, "Ask no more of a batch's requests"),
     # Anthropic
     Route("POST", "/v1/messages", "lane.messages", Gate.KEY, "Chat in Anthropic's dialect", lane=True),
     Route("POST", "/v1/messages/count_tokens", "lane.count_tokens", Gate.KEY, "Count a prompt's tokens", lane=True),
+    Route(
+        "POST",
+        "/v1/messages/batches",
+        "message_batches.create",
+        Gate.KEY,
+        "Have messages answered when nobody waits, in Anthropic's dialect",
+    ),
+    Route("GET", "/v1/messages/batches", "message_batches.listing", Gate.KEY, "List message batches"),
+    Route("GET", "/v1/messages/batches/{id}", "message_batches.one", Gate.KEY, "Describe a message batch"),
+    Route("DELETE", "/v1/messages/batches/{id}", "message_batches.delete", Gate.KEY, "Delete a message batch"),
+    Route(
+        "GET",
+        "/v1/messages/batches/{id}/results",
+        "message_batches.results",
+        Gate.KEY,
+        "The results of a message batch, a line each",
+    ),
+    Route(
+        "POST",
+        "/v1/messages/batches/{id}/cancel",
+        "message_batches.cancel",
+        Gate.KEY,
+        "Ask no more of a message batch's requests",
+    ),
     # ollama
     Route("POST", "/api/chat", "lane.ollama_chat", Gate.KEY, "Chat in ollama's dialect", lane=True),
     Route(
@@ -70,7 +145,22 @@ ROUTES: Final = (
     Route("POST", "/api/copy", "library.copy", Gate.MANAGE, "Give a model a second name"),
     Route("POST", "/api/pull", "library.pull", Gate.MANAGE, "Refused: says how models are added"),
     Route("POST", "/api/push", "library.push", Gate.MANAGE, "Refused: nothing is uploaded"),
-    Route("POST", "/api/create", "library.create", Gate.MANAGE, "Refused: says how models are added"),
+    Route(
+        "POST",
+        "/api/create",
+        "library.create",
+        Gate.MANAGE,
+        "Create a model from another one, or from GGUF blobs: a second name and an override, no copy",
+    ),
+    Route("HEAD", "/api/blobs/{digest}", "library.has_blob", Gate.MANAGE, "Whether a blob is there"),
+    Route(
+        "POST",
+        "/api/blobs/{digest}",
+        "library.blob",
+        Gate.MANAGE,
+        "Send a blob, to create a model from",
+        upload=LARGEST_BLOB,
+    ),
     # Native
     Route("GET", "/api/ps", "children.ps", Gate.KEY, "List loaded models"),
     Route(
@@ -97,6 +187,14 @@ ROUTES: Final = (
     Route("GET", "/api/engines", "reports.engines", Gate.MANAGE, "List installed engine builds"),
     Route("GET", "/api/doctor", "reports.doctor", Gate.MANAGE, "Check this installation"),
 )
+
+_ABROAD: Final = re.compile(r"/api/(me|signout|web_search|web_fetch|user/.*|experimental/.*)")
+"""What newer clients of ollama ask its cloud for, through the local server. Refused by name, or they show a bare path."""
+
+
+def is_abroad(path: str) -> bool:
+    """Whether only an account elsewhere could answer."""
+    return _ABROAD.fullmatch("/" + path.strip("/")) is not None
 
 
 @cache
@@ -127,7 +225,12 @@ def methods_at(path: str) -> list[str]:
     return sorted(methods | {"HEAD"} if "GET" in methods else methods)
 
 
+def upload_at(method: str, path: str) -> Route | None:
+    """The row whose bodies go to disk as they come; None where they are JSON."""
+    return next((route for route in routes_at(path) if route.upload and route.method == method), None)
+
+
 def gate_of(method: str, path: str) -> Gate:
     """The gate of a request. Anything that is not a row is default-deny: it needs a key, even to hear 404 (D7)."""
-    wanted = "GET" if method == "HEAD" else method
-    return next((route.gate for route in routes_at(path) if route.method == wanted), Gate.KEY)
+    rows = {route.method: route.gate for route in routes_at(path)}
+    return rows.get(method, rows.get("GET", Gate.KEY) if method == "HEAD" else Gate.KEY)

@@ -7,6 +7,7 @@ from blazar.application.models.find import get_model
 from blazar.application.models.import_model import folder_of, moved
 from blazar.application.ports.catalog import ModelCatalog
 from blazar.application.ports.clock import Clock
+from blazar.application.ports.overlays import Overlays
 from blazar.application.ports.weights import WeightFiles
 from blazar.domain import teaching
 from blazar.domain.errors import Conflict
@@ -16,11 +17,15 @@ from blazar.domain.records import Model
 
 @dataclass(frozen=True, slots=True)
 class CopyModel:
-    """Hardlink the files under the new name; a model that is only referred to gets a second row (D36)."""
+    """Hardlink the files under the new name; a model that is only referred to gets a second row (D36).
+
+    What was laid over the model when it was created goes with it.
+    """
 
     catalog: ModelCatalog
     weights: WeightFiles
     clock: Clock
+    overlays: Overlays | None = None
 
     def __call__(self, source: str, target: str) -> Model:
         check_name(target)
@@ -40,9 +45,12 @@ class CopyModel:
             components=moved(model.components, model.files, files),
         )
         try:
-            return enrol(self.catalog, self.weights, alias)
+            row = enrol(self.catalog, self.weights, alias)
         except Conflict as lost:  # to a process that took the name in between
             raise Conflict(teaching.copy_target_taken(target)) from lost
+        if self.overlays is not None:
+            self.overlays.carry(model.name, target)
+        return row
 
 
 def _names(model: Model) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from blazar.application.models.find import get_model
 from blazar.application.ports.catalog import ModelCatalog
+from blazar.application.ports.overlays import Overlays
 from blazar.application.ports.weights import WeightFiles
 from blazar.application.supervise.views import Supervising
 from blazar.domain.records import Model
@@ -12,7 +13,7 @@ from blazar.domain.records import Model
 
 @dataclass(frozen=True, slots=True)
 class RemoveModel:
-    """Evict, delete our links, delete the row. A file that is only referred to is never deleted (D36).
+    """Evict, delete our links, delete the row and what was laid over it. A file that is only referred to is never deleted (D36).
 
     The row goes last: where something fails in between, the model is still listed and `rm` can be repeated.
     `supervising` is None where no daemon runs.
@@ -21,6 +22,7 @@ class RemoveModel:
     catalog: ModelCatalog
     weights: WeightFiles
     supervising: Supervising | None
+    overlays: Overlays | None = None
 
     async def __call__(self, name: str, *, force: bool = False) -> Model:
         model = get_model(self.catalog, name)
@@ -34,6 +36,8 @@ class RemoveModel:
         if model.owned:
             self.weights.unlink(self._ours_alone(model), model.folder)
         self.catalog.remove_model(model.name)
+        if self.overlays is not None:
+            self.overlays.forget(model.name)
 
     def _ours_alone(self, model: Model) -> tuple[str, ...]:
         """Without files that another row refers to: a copy does where a further hardlink was impossible (EMLINK)."""

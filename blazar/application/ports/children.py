@@ -19,6 +19,7 @@ class LaunchPlan(NamedTuple):
     env: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()  # sentences: flags the build does not know, things left out
     ctx: int = 0  # one request's window
+    ctx_key: str = "ctx"  # the setting that bounds it
     slots: int = 1
     weights: int = 0  # bytes on disk
     decisions: tuple[Decision, ...] = ()  # why each word is there

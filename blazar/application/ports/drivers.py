@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from blazar.domain.argv import Flag
+from blazar.domain.child_metrics import Metrics
 from blazar.domain.kinds import EngineKind
 from blazar.domain.launch import Brief, Drafts, Resolved
 from blazar.domain.manifest import Manifest
@@ -72,6 +73,11 @@ class Driver(Protocol):
     @property
     def manners(self) -> Manners:
         """How its server wants to be asked."""
+        ...
+
+    @property
+    def metrics(self) -> Metrics:
+        """Where its server tells what it counts, and under which names."""
         ...
 
     @property

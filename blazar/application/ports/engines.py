@@ -6,6 +6,9 @@ from typing import NamedTuple, Protocol
 from blazar.domain.kinds import EngineKind
 from blazar.domain.records import Engine
 
+Judge = Callable[[Sequence[Engine]], None]
+"""Raises why a row must stay, by all rows as they are when it would go."""
+
 
 class EngineCatalog(Protocol):
     """Rows by tag. One active build per kind, never none while a kind has builds (contract)."""
@@ -31,8 +34,12 @@ class EngineCatalog(Protocol):
         """What `change` makes of the row, in one transaction, but for its tag, kind and `active`. Raises `EngineNotFound`."""
         ...
 
-    def remove_engine(self, tag: str) -> None:
-        """Delete the row; an active one hands over to the best remaining build of its kind (rank, then newest)."""
+    def remove_engine(self, tag: str, judge: Judge | None = None) -> None:
+        """Delete the row; an active one hands over to the best remaining build of its kind (rank, then newest).
+
+        `judge` is asked in the same transaction: what other processes do at the same time it sees, or they see what became of it.
+        Raises `EngineNotFound`, and what `judge` raises.
+        """
         ...
 
     def heal_paths(self) -> list[str]:

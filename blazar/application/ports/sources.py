@@ -1,4 +1,4 @@
-"""Sources and builds of forks, fetched to this machine."""
+"""Sources of releases and forks, and builds of forks, fetched to this machine."""
 
 from typing import NamedTuple, Protocol
 
@@ -19,6 +19,13 @@ class Sources(Protocol):
         """An archive of the repository as it was at that commit; its digest is compared where there is one (`sha256`).
 
         Raises `Malformed` for an archive of anything else; nothing of it is kept then.
+        """
+        ...
+
+    def release(self, repo: str, tag: str, sha256: str, told: Told) -> Fetched:
+        """The archive that the host makes of a release's source; its digest is compared where there is one.
+
+        Raises `RegistryTrouble` for an archive that did not come whole; nothing of it is kept then.
         """
         ...
 

@@ -88,6 +88,10 @@ class WeightFiles(Protocol):
         """The encoder that this file holds. Raises `BadModelFile`, `NotFound`, `BadShape`."""
         ...
 
+    def projector_facts(self, path: str) -> dict[str, Any]:
+        """That file's key-value pairs, with the number of its weights as `general.parameter_count`. Raises `BadModelFile`, `NotFound`."""
+        ...
+
     def adapter_bytes(self, path: str) -> int:
         """What a LoRA adapter's tensors take. Raises `BadModelFile`, `NotFound`."""
         ...

@@ -1,6 +1,7 @@
 """A child's buffered reply → one neutral record, by the same rules as the stream reader."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from blazar.domain import teaching
 from blazar.domain.wire.child import failed_of, finish_of, usage_of
@@ -17,6 +18,8 @@ class Answer(NamedTuple):
     calls: tuple[Call, ...]
     finish: Finish
     usage: Usage
+    odds: Sequence[Any] = ()
+    """The child's rows of log probabilities, where they were asked for."""
 
 
 def answer_of(raw: bytes, decode: Decode, model: str) -> Answer | Failed:
@@ -45,4 +48,5 @@ def answer_of(raw: bytes, decode: Decode, model: str) -> Answer | Failed:
         calls=calls,
         finish=finish_of(choice.finish_reason, stop, calls=len(calls)),
         usage=usage_of(reply.usage, reply.timings) or Usage(0, 0),
+        odds=(choice.logprobs.content if choice.logprobs else None) or (),
     )

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
+from blazar.domain.whole_numbers import whole
 from blazar.domain.wire.answer import Answer
 from blazar.domain.wire.anthropic_blocks import messages_of, system_messages
 from blazar.domain.wire.delta import Finish, Usage
@@ -17,7 +18,16 @@ from blazar.domain.wire.normalise import (
     repair_history,
 )
 from blazar.domain.wire.reasoning import EFFORTS, ask_to_think
-from blazar.domain.wire.request import CHAT, ChildRequest, ignored, want_bool, want_list, want_object, with_stream
+from blazar.domain.wire.request import (
+    CHAT,
+    ChildRequest,
+    ignored,
+    want_bool,
+    want_list,
+    want_object,
+    with_stream,
+)
+from blazar.domain.wire.schema import without_nulls
 from blazar.domain.wire.structured import Asked, Held, constraint_of, forced_tool, json_schema_format
 from blazar.domain.wire.tools import arguments_object
 from blazar.domain.wire.turn import Turn
@@ -25,13 +35,20 @@ from blazar.domain.wire.turn import Turn
 SIGNATURE: Final = b"YmxhemFy"
 """Clients return a thinking block with its signature and some drop one without; nothing here checks it."""
 
+NO_COUNTS: Final = Usage(0, 0)
+_EDGE: Final = 2
+"""llama.cpp ends an answer one token before its window is full, others at it."""
 _STOP_REASONS = {"length": "max_tokens", "tool_calls": "tool_use", "content_filter": "refusal"}
 _SAMPLING = ("temperature", "top_p", "top_k")
 # Read, or of no consequence to one local answer: billing, tracing, caching (`cache_control` lies inside blocks).
 _READ = frozenset(
     {"model", "messages", "system", "max_tokens", "stream", "tools", "tool_choice", "thinking", "stop_sequences"}
-    | {"metadata", "service_tier", "output_config", "output_format", "inference_geo", "keep_alive", *_SAMPLING}
+    | {"metadata", "service_tier", "output_config", "output_format", "inference_geo", "keep_alive", "cache_control"}
+    | {*_SAMPLING}
 )
+_TOOL_READ = frozenset({"type", "name", "description", "input_schema", "strict", "cache_control"}) | {
+    "eager_input_streaming"  # fragments come as they are made anyway
+}
 _TOOL_CHOICES = {"auto": "auto", "any": "required", "none": "none"}
 
 
@@ -39,8 +56,8 @@ def messages_request(body: Mapping[str, Any], child_model: str) -> ChildRequest:
     """Read `/v1/messages`."""
     if body.get("max_tokens") is None:
         raise Malformed(teaching.field_missing("max_tokens"), "max_tokens")
-    limit = body["max_tokens"]
-    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+    limit = whole(body["max_tokens"])
+    if limit is None or limit < 1:
         raise Malformed(teaching.field_must("max_tokens", "positive"), "max_tokens")
     return _request(body, child_model, {"max_tokens": limit})
 
@@ -57,12 +74,12 @@ def _request(body: Mapping[str, Any], child_model: str, limits: dict[str, Any]) 
     messages = system_messages(body.get("system"))
     for at, message in enumerate(check_messages(body["messages"])):
         messages.extend(messages_of(message, f"messages[{at}]", warnings))
-    out: dict[str, Any] = {"model": child_model, "messages": merge_system(repair_history(messages)), **limits}
+    out: dict[str, Any] = {"model": child_model, "messages": merge_system(repair_history(messages, warnings)), **limits}
     out.update((field, body[field]) for field in _SAMPLING if body.get(field) is not None)
     _apply_stops(body, out)
     _apply_tools(body, out, warnings)
     held = _apply_output(body, out, warnings)
-    thinking = _apply_thinking(body, out)
+    thinking = _apply_thinking(body, out, warnings)
     drop_nulls(out)
     check_media(out["messages"])
     stream = want_bool(body, "stream", default=False)
@@ -96,6 +113,8 @@ def _apply_tools(body: Mapping[str, Any], out: dict[str, Any], warnings: list[st
             warnings.append(ignored(where))  # tools that Anthropic's own servers run
         else:
             tools.append(_tool(tool, where))
+            unread = [key for key, value in tool.items() if key not in _TOOL_READ and value is not None]
+            warnings.extend(ignored(f"{where}.{key}") for key in unread)
     if tools:
         out["tools"] = tools
     if body.get("tool_choice") is not None:
@@ -107,7 +126,9 @@ def _tool(tool: dict[str, Any], where: str) -> dict[str, Any]:
     if not isinstance(name, str) or not name:
         raise Malformed(teaching.field_missing(f"{where}.name"), f"{where}.name")
     schema = tool.get("input_schema") if tool.get("input_schema") is not None else {"type": "object"}
-    function = {"name": name, "parameters": want_object(schema, f"{where}.input_schema")}
+    function: dict[str, Any] = {"name": name, "parameters": want_object(schema, f"{where}.input_schema")}
+    if isinstance(tool.get("strict"), bool):
+        function["strict"] = tool["strict"]
     if isinstance(tool.get("description"), str):
         function["description"] = tool["description"]
     return {"type": "function", "function": function}
@@ -120,7 +141,7 @@ def _apply_tool_choice(choice: dict[str, Any], out: dict[str, Any]) -> None:
             raise Malformed(teaching.forced_tool_needs_name(), "tool_choice")
         out["tool_choice"] = forced_tool(choice["name"])
         narrow_tool_choice(out)
-    elif kind not in _TOOL_CHOICES:
+    elif not isinstance(kind, str) or kind not in _TOOL_CHOICES:
         raise Malformed(teaching.field_must("tool_choice.type", "tool_choice"), "tool_choice.type")
     elif out.get("tools"):
         out["tool_choice"] = _TOOL_CHOICES[kind]
@@ -134,32 +155,46 @@ def _apply_output(body: Mapping[str, Any], out: dict[str, Any], warnings: list[s
     wanted = config.get("format") or body.get("output_format")
     field = "output_config.format" if config.get("format") else "output_format"
     if wanted is None:
-        return Held()
+        return _forced(body, out)
     if out.get("tools"):
         warnings.append(ignored(field))
-        return Held()
+        return _forced(body, out)
     schema = wanted.get("schema") if isinstance(wanted, dict) else None
     if not isinstance(schema, dict):
         raise Malformed(teaching.field_must("output_config.format", "json_schema"), "output_config")
+    schema = without_nulls(schema)
     out["response_format"] = json_schema_format(schema, "output")
     return Held(Asked(f"{field}.schema", schema), constraint_of(out))
 
 
-def _apply_thinking(body: Mapping[str, Any], out: dict[str, Any]) -> bool:
+def _forced(body: Mapping[str, Any], out: Mapping[str, Any]) -> Held:
+    """A tool that must be called is this dialect's own way to a form: the call's arguments are held to its schema (D19)."""
+    choice = body.get("tool_choice")
+    if not isinstance(choice, dict) or choice.get("type") != "tool":
+        return Held()
+    (tool,) = out["tools"]
+    return Held(Asked("tool_choice", tool["function"]["parameters"], of_call=True), "json_schema")
+
+
+def _apply_thinking(body: Mapping[str, Any], out: dict[str, Any], warnings: list[str]) -> bool:
     """Absent means disabled (C7); whether the caller gets thinking blocks."""
     wanted = want_object(body.get("thinking") or {"type": "disabled"}, "thinking")
     kind, budget = wanted.get("type"), wanted.get("budget_tokens")
     if kind not in ("enabled", "disabled", "adaptive"):
         raise Malformed(teaching.field_must("thinking.type", "thinking"), "thinking.type")
+    if wanted.get("display") not in (None, "summarized"):
+        warnings.append(ignored("thinking.display"))
     config = body.get("output_config")
     effort = config.get("effort") if isinstance(config, dict) else None
-    limit = budget if isinstance(budget, int) and not isinstance(budget, bool) and budget > 0 else None
-    ask_to_think(out, kind != "disabled", effort if effort in EFFORTS else None, limit)
+    limit = whole(budget)
+    if kind == "enabled" and budget is not None and (limit is None or limit < 1):
+        raise Malformed(teaching.field_must("thinking.budget_tokens", "positive"), "thinking.budget_tokens")
+    ask_to_think(out, kind != "disabled", effort if effort in EFFORTS else None, limit if kind == "enabled" else None)
     return bool(kind != "disabled")
 
 
-def reply(turn: Turn, answer: Answer) -> dict[str, Any]:
-    """A buffered message. Only tool_use blocks have an `input` (C6)."""
+def reply(turn: Turn, answer: Answer, window: int = 0) -> dict[str, Any]:
+    """A buffered message; `window` is what its child may hold (0: unknown). Only tool_use blocks have an `input` (C6)."""
     content: list[dict[str, Any]] = []
     if answer.reasoning and turn.thinking:
         content.append({"type": "thinking", "thinking": answer.reasoning, "signature": SIGNATURE.decode()})
@@ -174,7 +209,7 @@ def reply(turn: Turn, answer: Answer) -> dict[str, Any]:
         }
         for number, call in enumerate(answer.calls)
     )
-    reason, stop = stop_of(answer.finish)
+    reason, stop = stop_of(answer.finish, answer.usage, window)
     return {
         "id": f"msg_{turn.id}",
         "type": "message",
@@ -187,10 +222,12 @@ def reply(turn: Turn, answer: Answer) -> dict[str, Any]:
     }
 
 
-def stop_of(finish: Finish) -> tuple[str, str | None]:
-    """(stop_reason, stop_sequence)."""
+def stop_of(finish: Finish, usage: Usage = NO_COUNTS, window: int = 0) -> tuple[str, str | None]:
+    """(stop_reason, stop_sequence). One that ended for its length where the window is full has not reached `max_tokens`."""
     if finish.reason == "stop" and finish.stop:
         return "stop_sequence", finish.stop
+    if finish.reason == "length" and 0 < window <= usage.prompt + usage.completion + _EDGE:
+        return "model_context_window_exceeded", None
     return _STOP_REASONS.get(finish.reason, "end_turn"), None
 
 

@@ -113,6 +113,8 @@ def _block(block: Any, where: str, warnings: list[str]) -> list[dict[str, Any]]:
         return [{"type": "image_url", "image_url": {"url": _image_url(block.get("source"), where)}}]
     if kind == "document":
         return _document(block, where, warnings)
+    if kind == "search_result" and block.get("content"):
+        return _search_result(block, where, warnings)
     warnings.append(ignored(where))
     return []
 
@@ -130,17 +132,37 @@ def _image_url(source: Any, where: str) -> str:
     kind = source.get("type")
     if kind == "base64":
         data, media = source.get("data"), source.get("media_type")
-        if isinstance(data, str) and data and isinstance(media, str) and media.startswith("image/"):
+        sound = isinstance(media, str) and media.startswith("image/") and _is_base64(data)
+        if sound:
             return f"data:{media};base64,{data}"
     if kind == "url" and isinstance(source.get("url"), str) and source["url"]:
         return str(source["url"])
     raise Malformed(teaching.image_source_invalid(), where)
 
 
+def _is_base64(data: Any) -> bool:
+    """An engine would refuse it too, in words about its own decoder."""
+    try:
+        return isinstance(data, str) and bool(binascii.a2b_base64(data, strict_mode=True))
+    except ValueError:  # also of a text that is not ASCII
+        return False
+
+
+def _search_result(block: dict[str, Any], where: str, warnings: list[str]) -> list[dict[str, Any]]:
+    """What a caller's own search found: its title and its source stand before its text."""
+    head = [block[key] for key in ("title", "source") if isinstance(block.get(key), str) and block[key]]
+    parts = _parts(block.get("content"), where, warnings)
+    return [{"type": "text", "text": "\n".join(head)}, *parts] if head else parts
+
+
 def _document(block: dict[str, Any], where: str, warnings: list[str]) -> list[dict[str, Any]]:
     source: dict[str, Any] = block["source"] if isinstance(block.get("source"), dict) else {}
     kind = source.get("type")
-    title = f"{block['title']}\n" if isinstance(block.get("title"), str) and block["title"] else ""
+    heads = [block[key] for key in ("title", "context") if isinstance(block.get(key), str) and block[key]]
+    title = "".join(f"{head}\n" for head in heads)
+    citations = block.get("citations")
+    if isinstance(citations, dict) and citations.get("enabled") is True:
+        warnings.append(ignored(f"{where}.citations"))
     if kind == "text" and isinstance(source.get("data"), str):
         return [{"type": "text", "text": title + source["data"]}]
     if kind == "content":

@@ -51,10 +51,12 @@ class BlockWriter:
         "_turn",
         "_usage",
         "_waiting",
+        "_window",
     )
 
-    def __init__(self, turn: Turn, quote: Quote = quote) -> None:
+    def __init__(self, turn: Turn, quote: Quote = quote, window: int = 0) -> None:
         self._turn = turn
+        self._window = window
         self._quote = quote
         self._begun = False
         self._over = False
@@ -91,7 +93,7 @@ class BlockWriter:
         if self._over or self._finish is None:
             return b""
         self._over = True
-        reason, stop = stop_of(self._finish)
+        reason, stop = stop_of(self._finish, self._usage, self._window)
         ending = {
             "type": "message_delta",
             "delta": {"stop_reason": reason, "stop_sequence": stop},

@@ -102,10 +102,16 @@ class ChildReader:
 
     def _on_choice(self, choice: Choice, out: list[Delta]) -> None:
         said = choice.delta or choice.message
+        odds = choice.logprobs
+        before = len(out)
         if said is not None:
             self._on_said(said, out, last=choice.finish_reason is not None)
         elif choice.text:
             self._on_text(choice.text, out)
+        if odds is not None and odds.content and len(out) > before:
+            first = out[before]
+            if isinstance(first, Text | Reasoning):
+                out[before] = first._replace(odds=odds.content)
         if choice.finish_reason and self._reason is None:
             self._reason = choice.finish_reason
 

@@ -41,6 +41,13 @@ class Said(Protocol):
     def tool_calls(self) -> Sequence[CallPiece] | None: ...
 
 
+class Odds(Protocol):
+    """`logprobs` of a chat: a row a token."""
+
+    @property
+    def content(self) -> Sequence[Any] | None: ...
+
+
 class Choice(Protocol):
     """`delta` on a chat stream, `message` in a buffered chat reply, `text` on the completions route."""
 
@@ -52,6 +59,8 @@ class Choice(Protocol):
     def message(self) -> Said | None: ...
     @property
     def text(self) -> str | None: ...
+    @property
+    def logprobs(self) -> Odds | None: ...
     @property
     def finish_reason(self) -> str | None: ...
 

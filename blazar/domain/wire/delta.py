@@ -4,19 +4,22 @@ A stream is any number of Text, Reasoning and ToolFragment, then at most one Fin
 that ends it. Readers and writers hold their own state, never await and never see a socket.
 """
 
-from typing import NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
 
 
 class Text(NamedTuple):
-    """A piece of the visible answer."""
+    """A piece of the visible answer. `odds` are the child's rows of log probabilities, where they were asked for."""
 
     text: str
+    odds: Sequence[Any] = ()
 
 
 class Reasoning(NamedTuple):
     """A piece of the model's thinking."""
 
     text: str
+    odds: Sequence[Any] = ()
 
 
 class ToolFragment(NamedTuple):

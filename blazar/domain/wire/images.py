@@ -4,20 +4,21 @@ ODD: `url` is answered with a `data:` URL. There is no place that a picture coul
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from blazar.domain import teaching
 from blazar.domain.errors import EngineSaid, Malformed
-from blazar.domain.wire.pictures import size_of_text
+from blazar.domain.wire.pictures import Picture, picture_of
 from blazar.domain.wire.request import ignored, want_text
 
-MOST_PICTURES: Final = 10
-"""OpenAI's own bound for one request."""
+MOST_PICTURES: Final = 8
+"""What sd-server draws at once (0.4.7): of ten, OpenAI's own bound, it draws eight and says nothing."""
 LONGEST_SIDE: Final = 8192
 """Pixels. A picture of eight thousand by eight thousand takes more memory than any card has; a typing error should not try."""
-LONGEST_PROMPT: Final = 4000
-"""Characters: OpenAI's own bound for DALL-E 3. Ten times as many end sd-server, whose search for its tag recurses (32 000 were seen to)."""
+LONGEST_PROMPT: Final = 16_000
+"""Bytes. OpenAI's widest bound is 32 000 characters (gpt-image-1; 4000 for DALL-E 3, 1000 for DALL-E 2), and so many end sd-server: its regular
+expressions recurse once a byte. In threads with 8 MiB of stack (0.4.7) 24 000 were drawn and 32 000 ended it, and 16 000 were whatever they spelled."""
 _SIZE: Final = re.compile(r"([1-9]\d{0,4})x([1-9]\d{0,4})", re.ASCII)
 FORMATS: Final = ("b64_json", "url")
 TYPES: Final = {"png": "image/png", "jpeg": "image/jpeg", "webp": "image/webp"}
@@ -31,7 +32,7 @@ def image_request(body: Mapping[str, Any]) -> dict[str, Any]:
     prompt = want_text(body, "prompt")
     if not prompt.strip():
         raise Malformed(teaching.field_missing("prompt"), "prompt")
-    if len(prompt) > LONGEST_PROMPT:
+    if len(prompt.encode("utf-8", "surrogatepass")) > LONGEST_PROMPT:
         raise Malformed(teaching.field_must("prompt", "image_prompt"), "prompt")
     if body.get("response_format") not in (None, *FORMATS):
         raise Malformed(teaching.field_must("response_format", "image_format"), "response_format")
@@ -69,25 +70,41 @@ def image_warnings(body: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(ignored(field) for field, value in body.items() if field not in OURS and value is not None)
 
 
-def image_reply(answer: Any, model: str, *, urls: bool, media: str) -> dict[str, Any] | None:
-    """The answer with URLs instead of base64; None where it can pass as it is. Raises `EngineSaid` where there is no picture in it."""
+def pictures_in(answer: Any, model: str, count: int) -> tuple[Picture, ...]:
+    """What was drawn. Raises `EngineSaid` where that is not so many pictures, whatever the engine's status was."""
     rows = answer.get("data") if isinstance(answer, dict) else None
-    if not isinstance(rows, list) or not rows or not all(_is_picture(row) for row in rows):
+    if not isinstance(rows, list) or not rows:
         raise EngineSaid(502, teaching.child_drew_nothing(model))
-    if not urls:
-        return None
-    pictures = [{"url": f"data:{media};base64,{row['b64_json']}"} for row in rows]
-    return {**answer, "data": pictures}
+    if len(rows) != count:
+        raise EngineSaid(502, teaching.child_drew_otherwise(model, len(rows), count))
+    found = [_picture(row) for row in rows]
+    pictures = tuple(picture for picture in found if picture is not None)
+    if len(pictures) != count:
+        raise EngineSaid(502, teaching.child_drew_no_picture(model))
+    return pictures
 
 
-def size_warnings(asked: Mapping[str, Any], answer: Any) -> tuple[str, ...]:
-    """That a picture has another size than the one that was asked for: engines round sides up to what a model can draw."""
-    size = asked.get("size")
-    drawn = size_of_text(answer["data"][0]["b64_json"]) if size else None
-    if drawn is None or str(drawn) == size:
-        return ()
-    return (teaching.warn_rewritten("size", teaching.picture_resized(str(size), str(drawn))),)
+def with_urls(answer: Mapping[str, Any], pictures: Sequence[Picture]) -> dict[str, Any]:
+    """The answer with URLs instead of base64, each of the type that its picture really has."""
+    rows = zip(answer["data"], pictures, strict=True)
+    return {
+        **answer,
+        "data": [{"url": f"data:{TYPES[picture.form]};base64,{row['b64_json']}"} for row, picture in rows],
+    }
 
 
-def _is_picture(row: Any) -> bool:
-    return isinstance(row, dict) and isinstance(row.get("b64_json"), str) and bool(row["b64_json"])
+def drawn_otherwise(asked: Mapping[str, Any], pictures: Sequence[Picture]) -> tuple[str, ...]:
+    """That a picture has another size or form than was asked for: engines round sides up to what a model can draw."""
+    wanted, drawn = (asked.get("size"), asked.get("output_format")), pictures[0]
+    warnings = []
+    if wanted[0] and drawn.size is not None and str(drawn.size) != wanted[0]:
+        warnings.append(teaching.warn_rewritten("size", teaching.picture_resized(str(wanted[0]), str(drawn.size))))
+    if wanted[1] and drawn.form != wanted[1]:
+        became = teaching.picture_reformed(str(wanted[1]), drawn.form)
+        warnings.append(teaching.warn_rewritten("output_format", became))
+    return tuple(warnings)
+
+
+def _picture(row: Any) -> Picture | None:
+    text = row.get("b64_json") if isinstance(row, dict) else None
+    return picture_of(text) if isinstance(text, str) else None

@@ -33,8 +33,9 @@ def completion_request(body: Mapping[str, Any], child_model: str) -> ChildReques
         raise Malformed(teaching.field_must("prompt", "prompt"), "prompt")
     if not isinstance(given["suffix"], str):
         raise Malformed(teaching.field_must("suffix", "string"), "suffix")
-    if given.get("logprobs"):
-        raise Malformed(teaching.field_unsupported("logprobs", teaching.not_with_suffix()), "logprobs")
+    for field, none in (("logprobs", 0), ("n", 1)):
+        if given.get(field, none) != none:
+            raise Malformed(teaching.field_unsupported(field, teaching.not_with_suffix()), field)
     out = {name: value for name, value in given.items() if name not in _TOLD_APART}
     stream = want_bool(given, "stream", default=False)
     out |= {"model": child_model, "input_prefix": given["prompt"], "input_suffix": given["suffix"], "stream": stream}

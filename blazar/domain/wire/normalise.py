@@ -5,12 +5,14 @@ Stock engines are stricter than the APIs they imitate: chat templates want one s
 for "auto" without a word (A19).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
 from blazar.domain.wire.quoting import dump
+from blazar.domain.wire.schema import without_nulls
+from blazar.domain.wire.tools import arguments_object, strict_object
 
 Message = dict[str, Any]
 SYSTEM_ROLES = frozenset({"system", "developer"})
@@ -39,20 +41,25 @@ def text_of(content: Any) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def repair_history(messages: list[Message]) -> list[Message]:
-    """Tool calls with ids, their answers with the same ids, arguments as JSON text (A17, B16).
+def repair_history(messages: list[Message], warnings: list[str] | None = None) -> list[Message]:
+    """Tool calls with ids, their answers with the same ids, arguments as the JSON text of an object (A17, B16).
 
     Missing ids are made up pairwise: the n-th answer without one goes to the n-th call without an answer, a named one
-    (ollama's `tool_name`) to the first open call of that name.
+    (ollama's `tool_name`) to the first open call of that name. Arguments that are no object, mostly a call that its token limit
+    cut off, are handed on as `{"raw": …}`, which is what ollama's and Anthropic's clients were told of the same call:
+    refused, such a turn would end its conversation for good, and templates that read them as an object fail the request.
+    ODD: an answer to no call and a call without an answer stay: most templates show them, and none can say what was left out.
     """
     repaired: list[Message] = []
     open_calls: list[tuple[str, str]] = []
+    said: list[str] = [] if warnings is None else warnings
     for at, message in enumerate(messages):
         calls = message.get("tool_calls")
         if message.get("role") == "assistant" and isinstance(calls, list) and calls:
-            whole = [_whole_call(call, f"call_{at}_{number}") for number, call in enumerate(calls)]
+            whole = [_whole_call(call, (at, number), said) for number, call in enumerate(calls)]
             open_calls = [(call["id"], call["function"]["name"]) for call in whole]
-            repaired.append(message if whole == calls else {**message, "tool_calls": whole})
+            same = all(new is old for new, old in zip(whole, calls, strict=True))
+            repaired.append(message if same else {**message, "tool_calls": whole})
         elif message.get("role") == "tool":
             repaired.append(_answered(message, open_calls))
         else:
@@ -60,22 +67,37 @@ def repair_history(messages: list[Message]) -> list[Message]:
     return messages if all(new is old for new, old in zip(repaired, messages, strict=True)) else repaired
 
 
-def _whole_call(call: Any, call_id: str) -> dict[str, Any]:
+def _whole_call(call: Any, place: tuple[int, int], warnings: list[str]) -> dict[str, Any]:
+    """The call, or the same object where nothing lacks; `place`: the message's number and the call's in it."""
     function = call.get("function") if isinstance(call, dict) else None
     name = function.get("name") if isinstance(function, dict) else None
+    where = "messages[{}].tool_calls[{}]".format(*place)
     if not isinstance(function, dict) or not isinstance(name, str) or not name:
-        raise Malformed(teaching.field_must("tool_calls", "calls"), "messages")
-    arguments = function.get("arguments")
-    if not isinstance(arguments, str):
-        arguments = "{}" if arguments is None else dump(arguments).decode()
+        raise Malformed(teaching.field_must(where, "call"), where)
+    given, call_id, kind = function.get("arguments"), call.get("id"), call.get("type")
+    arguments = _arguments(given, where, warnings)
+    if arguments is given and call_id and isinstance(call_id, str) and kind and "index" not in function:
+        sound: dict[str, Any] = call
+        return sound
     # Ollama numbers calls inside the function; an engine's template would print the number as an argument.
     kept = {key: value for key, value in function.items() if key != "index"}
     return {
         **call,
-        "id": call.get("id") or call_id,
-        "type": call.get("type") or "function",
+        "id": str(call_id) if call_id else "call_{}_{}".format(*place),
+        "type": kind or "function",
         "function": {**kept, "arguments": arguments},
     }
+
+
+def _arguments(given: Any, where: str, warnings: list[str]) -> str:
+    if given is None or isinstance(given, dict):
+        return dump(given or {}).decode()
+    text = given if isinstance(given, str) else dump(given).decode()
+    if strict_object(text):
+        return text
+    if text.strip():
+        warnings.append(teaching.warn_rewritten(f"{where}.function.arguments", teaching.arguments_no_object()))
+    return dump(arguments_object(text)).decode()
 
 
 def _answered(message: Message, open_calls: list[tuple[str, str]]) -> Message:
@@ -97,7 +119,7 @@ def _answered(message: Message, open_calls: list[tuple[str, str]]) -> Message:
 
 
 def drop_nulls(body: dict[str, Any]) -> None:
-    """JSON null means absent for every optional field (A13), in the body, its tools (A16) and its messages.
+    """JSON null means absent for every optional field (A13), in the body, its tools (A16), schemas, messages and their parts.
 
     A message's `content` keeps its null: beside tool calls it is the documented value.
     """
@@ -106,10 +128,40 @@ def drop_nulls(body: dict[str, Any]) -> None:
         _prune(tool)
         if isinstance(tool.get("function"), dict):
             _prune(tool["function"])
-    if isinstance(body.get("stream_options"), dict):
-        _prune(body["stream_options"])
+            _prune_schema(tool["function"], "parameters")
+    for field in ("stream_options", "response_format", "tool_choice", "chat_template_kwargs"):
+        if isinstance(body.get(field), dict):
+            _prune(body[field])
+    wanted = body.get("response_format")
+    for holder, key in ((wanted, "schema"), (_member(wanted, "json_schema"), "schema"), (body, "json_schema")):
+        if isinstance(holder, dict):
+            _prune(holder)
+            _prune_schema(holder, key)
     for message in _dicts(body.get("messages")):
         _prune(message, keep="content")
+        if isinstance(message.get("content"), list):
+            message["content"] = _whole_parts(message["content"])
+
+
+def _whole_parts(parts: list[Any]) -> list[Any]:
+    """Parts without nulls; one whose text was null says nothing and goes."""
+    for part in _dicts(parts):
+        _prune(part)
+        for inner in part.values():
+            if isinstance(inner, dict):
+                _prune(inner)
+    return [
+        part for part in parts if not (isinstance(part, dict) and part.get("type") == "text" and "text" not in part)
+    ]
+
+
+def _member(value: Any, key: str) -> Any:
+    return value.get(key) if isinstance(value, dict) else None
+
+
+def _prune_schema(holder: dict[str, Any], key: str) -> None:
+    if isinstance(holder.get(key), dict):
+        holder[key] = without_nulls(holder[key])
 
 
 def narrow_tool_choice(body: dict[str, Any]) -> None:
@@ -150,6 +202,11 @@ def brings_media(messages: Any) -> bool:
         for part in _dicts(message.get("content"))
         for name in part
     )
+
+
+def offers_tools(body: Mapping[str, Any]) -> bool:
+    """Whether the model may call something: tools that nobody may call need no place in its template."""
+    return bool(body.get("tools")) and body.get("tool_choice") != "none"
 
 
 def check_tools(body: dict[str, Any]) -> None:

@@ -3,14 +3,18 @@
 A field that has no effect is named in a warning, never dropped in silence; one that is malformed is refused by its name.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
+from blazar.domain.go_template import conversation, parse
+from blazar.domain.whole_numbers import whole
 from blazar.domain.wire.answer import Answer
+from blazar.domain.wire.context import packed, unpacked
 from blazar.domain.wire.delta import Finish, Usage
 from blazar.domain.wire.normalise import check_messages, check_tools, drop_nulls, merge_system, repair_history
+from blazar.domain.wire.odds import UNASKED, Odds, ask_for_odds, rows_of, want_odds
 from blazar.domain.wire.reasoning import ask_to_think, read_think
 from blazar.domain.wire.request import (
     CHAT,
@@ -35,7 +39,7 @@ def _number(value: Any) -> bool:
 
 
 def _whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return whole(value) is not None
 
 
 def _stops(value: Any) -> bool:
@@ -67,10 +71,12 @@ OPTIONS: Final[dict[str, _Option]] = {
     "mirostat_tau": _Option("mirostat_tau", "number", _number),
     "mirostat_eta": _Option("mirostat_eta", "number", _number),
 }
-_READ = frozenset({"model", "stream", "format", "options", "keep_alive", "think"})
+_READ = frozenset({"model", "stream", "format", "options", "keep_alive", "think", "logprobs", "top_logprobs"})
 _READ_CHAT = _READ | {"messages", "tools"}
-_READ_GENERATE = _READ | {"prompt", "system", "images", "raw", "suffix", "context"}
-_EMBED_READ = frozenset({"model", "input", "prompt", "options", "keep_alive", "truncate", "dimensions"})
+_READ_GENERATE = _READ | {"prompt", "system", "images", "raw", "suffix", "context", "template"}
+_EMBED_READ = frozenset(
+    {"model", "input", "prompt", "options", "keep_alive", "truncate", "dimensions", "late_chunking"}
+)
 # How base64 of each image format begins. Ollama sends bare base64, an engine wants to know what it is.
 _IMAGE_HEADS = {
     "iVBOR": "image/png",
@@ -84,32 +90,34 @@ _IMAGE_HEADS = {
 def chat_request(body: Mapping[str, Any], child_model: str) -> ChildRequest:
     """Read `/api/chat`. No messages: only load the model."""
     given = check_messages(want_list(body, "messages"))
-    out: dict[str, Any] = {
-        "model": child_model,
-        "messages": merge_system(repair_history([_message(message, at) for at, message in enumerate(given)])),
-    }
+    warnings: list[str] = []
+    history = repair_history([_message(message, at) for at, message in enumerate(given)], warnings)
+    out: dict[str, Any] = {"model": child_model, "messages": merge_system(history)}
     tools = [_tool(want_object(tool, f"tools[{at}]")) for at, tool in enumerate(want_list(body, "tools"))]
     if tools:
         out["tools"] = tools
     check_tools(out)
     drop_nulls(out)
-    return _finished(body, out, Shape.CHAT, load_only=not given)
+    request = _finished(body, out, Shape.CHAT, load_only=not given)
+    return request._replace(warnings=(*warnings, *request.warnings)) if warnings else request
 
 
 def generate_request(body: Mapping[str, Any], child_model: str) -> ChildRequest:
     """Read `/api/generate`: a turn through the model's own template, with `raw` the prompt as it is, with `suffix` the gap filled.
 
-    An empty prompt only loads the model.
+    With a `template` of its own the prompt is written here, and sent raw. An empty prompt only loads the model.
     """
-    prompt, system = want_text(body, "prompt"), want_text(body, "system")
-    suffix = want_text(body, "suffix")
-    if want_list(body, "context"):
-        raise Malformed(teaching.field_unsupported("context", teaching.context_unsupported()), "context")
+    prompt, suffix = want_text(body, "prompt"), want_text(body, "suffix")
     images = want_list(body, "images")
     raw = want_bool(body, "raw", default=False)
+    unused = {
+        "system": want_text(body, "system"),
+        "template": want_text(body, "template"),
+        "context": want_list(body, "context"),
+    }
     if suffix and images:
         raise Malformed(teaching.field_unsupported("images", teaching.not_with_suffix()), "images")
-    if raw and images:
+    if (raw or unused["template"]) and images:
         raise Malformed(teaching.field_unsupported("images", teaching.images_not_raw()), "images")
     out: dict[str, Any] = {"model": child_model}
     if suffix:
@@ -117,11 +125,24 @@ def generate_request(body: Mapping[str, Any], child_model: str) -> ChildRequest:
     elif raw:
         out["prompt"] = prompt
     else:
-        user = {"role": "user", "content": _with_images(prompt, images, "images")}
-        out["messages"] = [{"role": "system", "content": system}, user] if system else [user]
+        out |= _turn(body, {"role": "user", "content": _with_images(prompt, images, "images")})
+        unused = {}
     request = _finished(body, out, Shape.GENERATE, load_only=not (prompt or suffix or images))
-    dropped = system and (raw or suffix)
-    return request._replace(warnings=(*request.warnings, ignored("system"))) if dropped else request
+    dropped = [ignored(name) for name, given in unused.items() if given]
+    return request._replace(warnings=(*request.warnings, *dropped)) if dropped else request
+
+
+def _turn(body: Mapping[str, Any], user: dict[str, Any]) -> dict[str, Any]:
+    """The conversation so far and this turn, as messages, or as the prompt that the request's own template makes of them.
+
+    An answer to such a prompt has no `context`: its turns stand in no template of the model's.
+    """
+    context, system, template = want_list(body, "context"), want_text(body, "system"), want_text(body, "template")
+    before = unpacked(context) if context else []
+    if system:
+        before = [{"role": "system", "content": system}, *(said for said in before if said["role"] != "system")]
+    messages = [*before, user]
+    return {"prompt": conversation(parse(template), messages)} if template else {"messages": messages}
 
 
 def _finished(body: Mapping[str, Any], out: dict[str, Any], shape: Shape, *, load_only: bool) -> ChildRequest:
@@ -133,6 +154,11 @@ def _finished(body: Mapping[str, Any], out: dict[str, Any], shape: Shape, *, loa
     think, effort = read_think(body.get("think"))
     if "messages" in out:
         ask_to_think(out, think, effort)
+    odds = want_odds(body)
+    if "input_prefix" in out and odds.wanted:
+        warnings.append(ignored("logprobs"))
+    else:
+        ask_for_odds(out, odds)
     # Prompt caching is the engine's and has nothing to do with context shifting (B15).
     out["cache_prompt"] = True
     stream = want_bool(body, "stream", default=True)
@@ -160,9 +186,9 @@ def _apply_options(body: Mapping[str, Any], out: dict[str, Any], warnings: list[
             continue
         field = f"options.{name}"
         if name == "num_ctx":
-            if not _whole(value) or value < 1:
+            num_ctx = whole(value)
+            if num_ctx is None or num_ctx < 1:
                 raise Malformed(teaching.field_must(field, "positive"), field)
-            num_ctx = value
             continue
         option = OPTIONS.get(name)
         if option is None:
@@ -172,7 +198,7 @@ def _apply_options(body: Mapping[str, Any], out: dict[str, Any], warnings: list[
             raise Malformed(teaching.field_must(field, option.want), field)
         # num_predict -1 and -2 mean "no limit": the child's own default.
         if name != "num_predict" or value >= 0:
-            out[option.child] = value
+            out[option.child] = whole(value) if option.want == "integer" else value
     return num_ctx
 
 
@@ -220,13 +246,32 @@ def load_reply(shape: Shape, turn: Turn, reason: str) -> dict[str, Any]:
     }
 
 
-def reply(shape: Shape, turn: Turn, answer: Answer, elapsed: float) -> dict[str, Any]:
+class Extra(NamedTuple):
+    """What else an answer tells: log probabilities, and the messages of which `context` is made (none: no context)."""
+
+    odds: Odds = UNASKED
+    messages: Sequence[Mapping[str, Any]] = ()
+
+
+NO_EXTRA: Final = Extra()
+
+
+def extra_of(body: Mapping[str, Any], request: ChildRequest) -> Extra:
+    """What a request, as it came and as it was read, wants told."""
+    messages = request.body.get("messages", ()) if request.shape is Shape.GENERATE else ()
+    return Extra(want_odds(body), messages)
+
+
+def reply(shape: Shape, turn: Turn, answer: Answer, elapsed: float, extra: Extra = NO_EXTRA) -> dict[str, Any]:
     """A buffered answer, `elapsed` seconds after the request began."""
+    odds = extra.odds
     return {
         "model": turn.model,
         "created_at": rfc3339(turn.wall + elapsed),
         **_said(shape, answer, turn),
         "done": True,
+        **({"logprobs": rows_of(answer.odds, odds.top)} if odds.wanted and answer.odds else {}),
+        **({"context": packed(extra.messages, answer.text)} if extra.messages else {}),
         **closing_facts(turn, answer.finish, answer.usage, (0.0, elapsed)),
     }
 
@@ -264,9 +309,7 @@ def closing_facts(turn: Turn, finish: Finish, usage: Usage, clock: tuple[float, 
 
 
 def embed_request(body: Mapping[str, Any], child_model: str) -> dict[str, Any]:
-    """Read `/api/embed`; `input` is a string or a list of them, and `dimensions` is refused rather than ignored (M8)."""
-    if body.get("dimensions"):
-        raise Malformed(teaching.field_unsupported("dimensions", teaching.dimensions_unsupported()), "dimensions")
+    """Read `/api/embed`; `input` is a string or a list of them. What becomes of `dimensions` is the answer's business."""
     given = body.get("input") if body.get("input") is not None else body.get("prompt")
     texts = [given] if isinstance(given, str) else given
     if texts is None or texts == []:

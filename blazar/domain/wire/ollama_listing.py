@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from blazar.domain.kinds import Weights
+from blazar.domain.overlay import Overlay, modelfile_of, parameters_text
 from blazar.domain.records import Model
 from blazar.domain.wire.stamps import FOREVER, rfc3339
 
@@ -19,13 +20,18 @@ class Running(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What `/api/show` adds to the row: the file's own metadata, its template, and what the model can do."""
+    """What `/api/show` adds to the row: the file's own metadata, its template, what the model can do, and its projector's file and metadata.
+
+    `overlay` is what was said on top of the weights when the model was created.
+    """
 
     metadata: Mapping[str, Any]
     template: str = ""
-    parameters: str = ""
     capabilities: tuple[str, ...] = ("completion",)
     license: str = ""
+    projector: str = ""
+    projector_metadata: Mapping[str, Any] = {}
+    overlay: Overlay = Overlay()
 
 
 def tags(models: Iterable[Model]) -> dict[str, Any]:
@@ -40,17 +46,26 @@ def ps(running: Iterable[Running]) -> dict[str, Any]:
 
 def show(model: Model, facts: Shown) -> dict[str, Any]:
     """One model in full. Vocabulary arrays stay out: they are megabytes, and ollama's client asks for them with `verbose`."""
+    files = (*model.files[:1], *([facts.projector] if facts.projector else []))
+    overlay = facts.overlay
     shown: dict[str, Any] = {
-        "modelfile": f"FROM {model.files[0]}\n" if model.files else "",
-        "parameters": facts.parameters,
+        # A Modelfile repeats the template of the weights nowhere: what is created from it has them, too.
+        "modelfile": modelfile_of(overlay, files),
+        "parameters": parameters_text(overlay),
         "template": facts.template,
-        "details": details(model),
+        "details": {**details(model), "parent_model": overlay.base},
         "model_info": dict(facts.metadata),
         "capabilities": list(facts.capabilities),
         "modified_at": rfc3339(model.imported_at),
     }
     if facts.license:
         shown["license"] = facts.license
+    if overlay.system:
+        shown["system"] = overlay.system
+    if overlay.messages:
+        shown["messages"] = [{"role": role, "content": text} for role, text in overlay.messages]
+    if facts.projector:
+        shown["projector_info"] = dict(facts.projector_metadata)
     return shown
 
 

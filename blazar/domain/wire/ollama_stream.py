@@ -1,9 +1,12 @@
 """Deltas → ollama's NDJSON. One line an event, out of parts that are encoded once a stream (performance.md, item 5)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
+from blazar.domain.wire.context import packed
 from blazar.domain.wire.delta import Delta, Failed, Finish, Reasoning, Text, ToolFragment, Usage
-from blazar.domain.wire.ollama import closing_facts, tool_call
+from blazar.domain.wire.odds import rows_of
+from blazar.domain.wire.ollama import NO_EXTRA, Extra, closing_facts, tool_call
 from blazar.domain.wire.quoting import Quote, dump, quote
 from blazar.domain.wire.stamps import rfc3339
 from blazar.domain.wire.tools import CallGatherer
@@ -30,11 +33,13 @@ class NdjsonWriter:
     __slots__ = (
         "_calls",
         "_elapsed",
+        "_extra",
         "_finish",
         "_first",
         "_head",
         "_over",
         "_quote",
+        "_said",
         "_shape",
         "_text",
         "_thinking",
@@ -42,7 +47,11 @@ class NdjsonWriter:
         "_usage",
     )
 
-    def __init__(self, shape: Shape, turn: Turn, elapsed: Callable[[], float], quote: Quote = quote) -> None:
+    def __init__(
+        self, shape: Shape, turn: Turn, elapsed: Callable[[], float], quote: Quote = quote, extra: Extra = NO_EXTRA
+    ) -> None:
+        self._extra = extra
+        self._said: list[str] = []
         self._shape = shape
         self._turn = turn
         self._elapsed = elapsed
@@ -63,11 +72,15 @@ class NdjsonWriter:
             self._begin()
         # The commonest first: this runs once a token.
         if isinstance(delta, Text):
-            return b"%b%b%b" % (self._text[0], self._quote(delta.text), self._text[1])
+            if self._extra.messages:
+                self._said.append(delta.text)
+            line = b"%b%b%b" % (self._text[0], self._quote(delta.text), self._text[1])
+            return self._with_odds(line, delta.odds) if delta.odds else line
         if isinstance(delta, Reasoning):
             if not self._turn.thinking:
                 return b""
-            return b"%b%b%b" % (self._thinking[0], self._quote(delta.text), self._thinking[1])
+            line = b"%b%b%b" % (self._thinking[0], self._quote(delta.text), self._thinking[1])
+            return self._with_odds(line, delta.odds) if delta.odds else line
         if isinstance(delta, Failed):
             self._over = True
             return b'{"error":%b}\n' % self._quote(delta.message)
@@ -83,8 +96,14 @@ class NdjsonWriter:
             for number, call in enumerate(self._calls.calls())
         ]
         facts = closing_facts(self._turn, self._finish, self._usage, (self._first, self._elapsed()))
+        if self._extra.messages:
+            facts["context"] = packed(self._extra.messages, "".join(self._said))
         lines.append(b"%b%b%b\n" % (self._stamped(), _LAST[self._shape], dump(facts)[1:]))
         return b"".join(lines)
+
+    def _with_odds(self, line: bytes, told: Sequence[Any]) -> bytes:
+        odds = self._extra.odds
+        return b'%b,"logprobs":%b}\n' % (line[:-2], dump(rows_of(told, odds.top))) if odds.wanted else line
 
     def _begin(self) -> None:
         self._first = self._elapsed()

@@ -4,6 +4,7 @@ A scan of the bytes decides; only a request that a rule suspects is parsed. A su
 never a difference: `normalise` leaves what needs nothing.
 """
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
@@ -20,10 +21,16 @@ from blazar.domain.wire.normalise import (
     repair_history,
 )
 from blazar.domain.wire.quoting import quote
+from blazar.domain.wire.reasoning import ask_to_think, read_think
 from blazar.domain.wire.request import ignored
 from blazar.domain.wire.structured import constraint_of
+from blazar.domain.wire.tools import strict_object
 
 _ARGUMENTS_OBJECT = re.compile(rb'"arguments"\s*:\s*[^\s"]')
+_ARGUMENTS_TEXT = re.compile(r'"arguments"\s*:\s*(?=")')
+_TYPED = re.compile(rb'"type"\s*:\s*"function"')
+_FUNCTION = re.compile(rb'"function"\s*:\s*\{')
+_STRING = json.JSONDecoder(strict=False)
 _CALL_ID = re.compile(rb'"id"\s*:\s*"[^"]')
 _ESCAPED_LETTER = re.compile(rb"\\u00[4-7]")
 _PARAMETERS_ODD = re.compile(rb'"parameters"\s*:\s*["\[0-9-]')
@@ -69,8 +76,23 @@ def _has_broken_history(raw: bytes) -> bool:
     return (
         raw.count(b'"tool"') > raw.count(b'"tool_call_id"')
         or len(_CALL_ID.findall(raw)) < raw.count(b'"arguments"')
+        or len(_TYPED.findall(raw)) < len(_FUNCTION.findall(raw))
         or _ARGUMENTS_OBJECT.search(raw) is not None
+        or _has_arguments_of_none(raw)
     )
+
+
+def _has_arguments_of_none(raw: bytes) -> bool:
+    """Whether some call's arguments are not the text of an object. Only what stands in these strings is decoded."""
+    text = raw.decode("utf-8", "replace")
+    for found in _ARGUMENTS_TEXT.finditer(text):
+        try:
+            arguments = _STRING.raw_decode(text, found.end())[0]
+        except ValueError:
+            return True
+        if not strict_object(arguments):
+            return True
+    return False
 
 
 def _merge(body: dict[str, Any]) -> None:
@@ -87,9 +109,11 @@ def _check_media(body: dict[str, Any]) -> None:
     check_media(body.get("messages") or ())
 
 
-def _repair(body: dict[str, Any]) -> None:
+def _repair(body: dict[str, Any]) -> Sequence[str]:
+    warnings: list[str] = []
     if "messages" in body:
-        body["messages"] = repair_history(body["messages"])
+        body["messages"] = repair_history(body["messages"], warnings)
+    return warnings
 
 
 def _may_hold_tools_and_format(raw: bytes) -> bool:
@@ -106,11 +130,43 @@ def _prefer_tools(body: dict[str, Any]) -> Sequence[str]:
     return [ignored(field) for field in given]
 
 
+def _spell_grammar(body: dict[str, Any]) -> None:
+    """`{"type": "gbnf", "grammar": …}` of a chat in the engine's own words."""
+    wanted = body.get("response_format")
+    if "messages" not in body or not isinstance(wanted, dict) or wanted.get("type") != "gbnf":
+        return
+    field = "response_format.grammar"
+    grammar = wanted.get("grammar")
+    if grammar is None:
+        raise Malformed(teaching.field_missing(field), field)
+    if not isinstance(grammar, str):
+        raise Malformed(teaching.field_must(field, "string"), field)
+    del body["response_format"]
+    body["grammar"] = grammar
+
+
+def _spell_think(body: dict[str, Any]) -> Sequence[str]:
+    """`think`, as ollama's clients say it here too, in the words of templates: engines pass over the field itself."""
+    if "think" not in body:
+        return ()
+    think, effort = read_think(body.pop("think"))
+    if "messages" not in body:
+        return (ignored("think"),)
+    if isinstance(body.get("chat_template_kwargs") or {}, dict):  # else the engine says what is wrong with them
+        ask_to_think(body, think, effort)
+    return ()
+
+
 # The whole list for requests. Two more are answered without a parse, in `plan`: usage not asked for on a stream
 # (`include_usage` is added), and a model name that is not the child's. Replies: `StreamFilter` and `reply_bytes`.
 TRIGGERS: Final[tuple[Trigger, ...]] = (
-    Trigger("null", "null is absent (A13, A16)", lambda raw: b"null" in raw, drop_nulls),
-    Trigger("history", "ids made up pairwise, arguments as text (A17)", _has_broken_history, _repair),
+    Trigger("null", "null is absent, nested too (A13, A16)", lambda raw: b"null" in raw, drop_nulls),
+    Trigger(
+        "history",
+        "ids made up pairwise, types named, arguments as an object's text (A17)",
+        _has_broken_history,
+        _repair,
+    ),
     Trigger("system", "one system message, at the front (C1, C16)", _has_system_out_of_place, _merge),
     Trigger(
         "tool_choice",
@@ -119,6 +175,8 @@ TRIGGERS: Final[tuple[Trigger, ...]] = (
         narrow_tool_choice,
     ),
     Trigger("format", "beside tools the tools win (E9)", _may_hold_tools_and_format, _prefer_tools),
+    Trigger("gbnf", "a grammar has a field of its own", lambda raw: b'"gbnf"' in raw, _spell_grammar),
+    Trigger("think", "a wish for thinking is a template's variable", lambda raw: b'"think"' in raw, _spell_think),
     Trigger(
         "parameters",
         "what is no object is no schema",
@@ -140,7 +198,6 @@ IGNORED_CHAT: Final = (
     "functions",
     "modalities",
     "prediction",
-    "store",
     "verbosity",
     "web_search_options",
 )
@@ -171,10 +228,14 @@ class Plan(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """A normalised request and the warnings that its answer carries (D11)."""
+    """A normalised request and the warnings that its answer carries (D11).
+
+    `same`: no rule has written anything, nulls aside, which are taken out where they stand.
+    """
 
     body: dict[str, Any]
     warnings: tuple[str, ...] = ()
+    same: bool = False
 
 
 def wants_usage(stream_options: Any) -> bool:
@@ -182,17 +243,27 @@ def wants_usage(stream_options: Any) -> bool:
     return isinstance(stream_options, dict) and stream_options.get("include_usage") is True
 
 
+LARGEST_SCANNED: Final = 64 * 1024
+"""Bytes above which one parse costs less than all the scans; it happens in a thread then."""
+
+
 def plan(raw: bytes, peek: Peek, child_model: str) -> Plan:
     """How to forward a request. Scans only."""
     drop_usage = bool(peek.stream) and not wants_usage(peek.stream_options)
-    if any(trigger.suspects(raw) for trigger in TRIGGERS):
+    if len(raw) > LARGEST_SCANNED or any(trigger.suspects(raw) for trigger in TRIGGERS):
         return Plan(None, parse=True, drop_usage=drop_usage)
+    body = passed(raw, peek, child_model)
+    return Plan(body, parse=body is None, drop_usage=drop_usage)
+
+
+def passed(raw: bytes, peek: Peek, child_model: str) -> bytes | None:
+    """The bytes of a request that no rule changes; None where what every request must say cannot be written into them."""
     body: bytes | None = raw
-    if drop_usage:
+    if peek.stream and not wants_usage(peek.stream_options):
         body = _with_usage(raw)
     if body is not None and peek.model != child_model:
         body = _with_model(body, peek.model, child_model)
-    return Plan(body, parse=body is None, drop_usage=drop_usage)
+    return body
 
 
 def _with_usage(raw: bytes) -> bytes | None:
@@ -228,13 +299,16 @@ def normalise(body: Any, child_model: str, needs: str = "messages") -> Outcome:
     """Everything that may have to change in a decoded request; the caller's dict is changed in place."""
     body = check(body, needs)
     warnings: list[str] = []
+    before = dict(body)
     for trigger in TRIGGERS:
         warnings += trigger.apply(body) or ()
+    # Rules make new values and leave the old ones alone, so that looking at the top is enough.
+    same = body.keys() == before.keys() and all(body[field] is before[field] for field in before)
     if body.get("stream") is True and not wants_usage(body.get("stream_options")):
         asked = body.get("stream_options")
         body["stream_options"] = {**(asked if isinstance(asked, dict) else {}), "include_usage": True}
     body["model"] = child_model
-    return Outcome(body, tuple(warnings))
+    return Outcome(body, tuple(warnings), same)
 
 
 def reply_bytes(raw: bytes, caller_model: str) -> bytes:

@@ -98,12 +98,20 @@ class StreamFilter:
 
     def _passes(self, data: bytes) -> bool:
         """Whether `data` is whole plain events and nothing in them can need a change. A few scans of memory."""
-        if not data.endswith(b"}\n\n") or _worth_a_look(data):
+        if not data.endswith(b"}\n\n") or self._suspects(data):
             return False
         if not self._answered:
             self._answered = _NO_CHOICE.search(data) is None
         events = data.count(b"\n\n")
         return self._answered and events == data.count(b"}\n\n") == data.count(b"data: {") == data.count(self._child)
+
+    def _suspects(self, data: bytes) -> bool:
+        """Whether something in there may have to be changed, or kept."""
+        return _USAGE in data or _CALLS in data or _ERROR in data
+
+    def _is_none(self, payload: bytes) -> bool:  # noqa: ARG002 - no event of a chat is
+        """Whether an event says nothing at all."""
+        return False
 
     def _slowly(self, lines: list[bytes]) -> bytes:
         out: list[bytes] = []
@@ -128,12 +136,14 @@ class StreamFilter:
         payload = b"\n".join(data)
         if payload == DONE_PAYLOAD:
             return self._on_done(raw)
+        if self._is_none(payload):
+            return b""
         if not (payload.startswith(b"{") and payload.endswith(b"}")):
             return self.fail(Failed(502, teaching.child_garbled(self._model)))
         changed: bytes | None = payload
         if not self._answered and _NO_CHOICE.search(payload) is not None and _ERROR not in payload:
             changed = self._held_back(payload)
-        elif _worth_a_look(payload):
+        elif self._suspects(payload):
             changed = self._looked_at(payload)
         if self.done or changed is None:
             return changed or b""
@@ -204,10 +214,6 @@ class StreamFilter:
         if self._mark in event:
             return event
         return MODEL.sub(lambda _: self._mark, event, count=1)
-
-
-def _worth_a_look(data: bytes) -> bool:
-    return _USAGE in data or _CALLS in data or _ERROR in data
 
 
 def _finishes(data: bytes) -> bool:

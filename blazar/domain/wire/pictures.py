@@ -1,12 +1,11 @@
-"""How large a picture is, by the first bytes of its file: PNG, JPEG, WebP. Decodes nothing; what is not known is None."""
+"""What a picture is and how large, by the first bytes of its file: PNG, JPEG, WebP. Draws nothing; what is not known is None."""
 
-import base64
 import binascii
 import struct
 from typing import Final, NamedTuple
 
-FRONT: Final = 1 << 16
-"""Characters of base64 that are looked at: JPEG writes its size behind a person's prompt, which sd-server keeps in the file."""
+FRONT: Final = 1 << 18
+"""Bytes of a file that are looked at: JPEG writes its size behind a person's prompt, which sd-server keeps in the file."""
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
 _JPEG: Final = b"\xff\xd8"
 _NO_FRAMES: Final = frozenset({0xC4, 0xC8, 0xCC})
@@ -23,22 +22,39 @@ class Size(NamedTuple):
         return f"{self.width}x{self.height}"
 
 
-def size_of_text(text: str) -> Size | None:
-    """Of a picture in base64."""
+class Picture(NamedTuple):
+    """Its `form` is `png`, `jpeg` or `webp`; `size` is None where the file does not say it at its front."""
+
+    form: str
+    size: Size | None
+
+
+def picture_of(text: str) -> Picture | None:
+    """Of a picture in base64; None where the text is not base64 from end to end, or the file is no picture."""
     try:
-        return size_of(base64.b64decode(text[:FRONT]))
-    except (binascii.Error, ValueError):
+        data = binascii.a2b_base64(text, strict_mode=True)[:FRONT]
+    except ValueError:  # also of a text that is not ASCII
         return None
+    form = form_of(data)
+    return Picture(form, size_of(data)) if form else None
+
+
+def form_of(data: bytes) -> str:
+    """By what such files begin with; empty: none of them."""
+    if data.startswith(_PNG):
+        return "png"
+    if data.startswith(_JPEG):
+        return "jpeg"
+    return "webp" if data[:4] == b"RIFF" and data[8:12] == b"WEBP" else ""
 
 
 def size_of(data: bytes) -> Size | None:
     """Of a picture of which at least the front is there."""
     try:
-        if data.startswith(_PNG):
+        form = form_of(data)
+        if form == "png":
             return Size(*struct.unpack_from(">II", data, 16))
-        if data.startswith(_JPEG):
-            return _jpeg(data)
-        return _webp(data) if data[:4] == b"RIFF" and data[8:12] == b"WEBP" else None
+        return _SIZED[form](data) if form else None
     except struct.error:
         return None
 
@@ -67,3 +83,6 @@ def _webp(data: bytes) -> Size | None:
         width, height = struct.unpack_from("<HH", data, 26)
         return Size(width & 0x3FFF, height & 0x3FFF)
     return None
+
+
+_SIZED: Final = {"jpeg": _jpeg, "webp": _webp}

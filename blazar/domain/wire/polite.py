@@ -8,13 +8,26 @@ from typing import Any, Final, NamedTuple
 
 from blazar.domain import teaching
 from blazar.domain.errors import BlazarError, EngineSaid, Malformed
-from blazar.domain.manners import FORMS, INFILL, LLAMACPP, LLAMACPP_ROUTES, THOUGHT, Manners
+from blazar.domain.manners import (
+    APPLY_TEMPLATE,
+    DETOKENIZE,
+    FORMS,
+    INFILL,
+    LLAMACPP,
+    LLAMACPP_ROUTES,
+    THOUGHT,
+    TOKENIZE,
+    Manners,
+)
+from blazar.domain.whole_numbers import whole
+from blazar.domain.wire.fitting import fit
 from blazar.domain.wire.quoting import dump
 from blazar.domain.wire.request import ignored
 from blazar.domain.wire.structured import constraint_of
 
 BOUNDS: Final = ("max_completion_tokens", "max_tokens")
 """How long an answer may be, the winning field first."""
+WHOLE: Final = (*BOUNDS, "n", "seed", "top_k", "top_logprobs", "min_tokens", "steps")
 UNKNOWN_WINDOW: Final = 4096
 """Tokens of an answer where neither the caller nor the model names a bound: the default window of a text model of ours."""
 
@@ -37,18 +50,25 @@ def refusal(path: str, manners: Manners) -> BlazarError | None:
         return None
     if path == INFILL:
         return Malformed(teaching.field_unsupported("suffix", teaching.kind_fills_no_gap(manners.name)), "suffix")
+    if path == APPLY_TEMPLATE:
+        return Malformed(teaching.kind_shows_no_prompt(manners.name), "model")
+    if path in (TOKENIZE, DETOKENIZE):
+        return Malformed(teaching.kind_counts_no_tokens(manners.name), "model")
     return EngineSaid(501, teaching.kind_counts_no_tokens(manners.name))
 
 
-def make_polite(body: dict[str, Any], manners: Manners, window: int) -> Polite:
-    """Change `body` in place; `window` is what its child may hold in tokens (0: unknown)."""
+def make_polite(body: dict[str, Any], manners: Manners, window: int, form_field: str = "response_format") -> Polite:
+    """Change `body` in place; `window` is what its child may hold in tokens (0: unknown), `form_field` the caller's name of a form."""
     said = [ignored(field) for field in sorted(manners.strips & body.keys()) if body.pop(field) is not None]
     held = _forms(body, manners, said)
+    fitted = fit(body, manners.grammar, form_field)
+    said += fitted.warnings
+    _write_whole(body)
     if manners.bounded:
         _bound(body, window or UNKNOWN_WINDOW)
     if manners.tagged:
         _tag(body, manners.tagged)
-    return Polite(tuple(said), held)
+    return Polite(tuple(said), held and fitted.held)
 
 
 def _forms(body: dict[str, Any], manners: Manners, said: list[str]) -> bool:
@@ -66,6 +86,13 @@ def _forms(body: dict[str, Any], manners: Manners, said: list[str]) -> bool:
             held = False
             said.append(ignored(field))
     return held
+
+
+def _write_whole(body: dict[str, Any]) -> None:
+    """ODD: whole floats are written whole for servers with typed bodies. They refuse 10.0, which llama.cpp reads."""
+    for field in WHOLE:
+        if isinstance(body.get(field), float) and (number := whole(body[field])) is not None:
+            body[field] = number
 
 
 def _bound(body: dict[str, Any], window: int) -> None:

@@ -13,6 +13,7 @@ _GRAMMAR: Final = re.compile(r"grammar|json.?schema|generate parser", re.IGNOREC
 _CALLERS: Final = re.compile(
     rf"^(?:Failed to parse|Unknown|Unsupported|Missing) | is not supported|{_GRAMMAR.pattern}", re.IGNORECASE
 )
+_RANGE: Final = re.compile(r"^vector\b|_range_check|out of range")  # libstdc++'s words, libc++'s, MSVC's
 _KIND: Final = "exceed_context_size_error"
 _FIELD: Final = re.compile(r"Field '([A-Za-z0-9_.\[\]]{1,60})'")
 
@@ -46,6 +47,11 @@ def callers_fault(status: int, body: bytes) -> bool:
     return status == 500 and _CALLERS.search(str(_error(body).get("message"))) is not None
 
 
+def beyond_vocabulary(status: int, body: bytes) -> bool:
+    """Whether a number was asked about that is no token: llama.cpp tells where its table ended, as a failure of its own."""
+    return status == 500 and _RANGE.search(str(_error(body).get("message"))) is not None
+
+
 def field_in(message: str) -> str | None:
     """The field that a child's sentence begins with: llama.cpp says "Field 'n': Value must be …"."""
     found = _FIELD.match(message)
@@ -62,5 +68,10 @@ def _error(body: bytes) -> dict[str, Any]:
         said = json.loads(body)
     except (ValueError, RecursionError):
         return {}
-    error = said.get("error") if isinstance(said, dict) else None
-    return error if isinstance(error, dict) else {}
+    if not isinstance(said, dict):
+        return {}
+    error = said.get("error")
+    if isinstance(error, dict):
+        return error
+    # SGLang's errors stand in the open, beside `"object": "error"` (0.5.23, entrypoints/openai/serving_base.py).
+    return said if said.get("object") == "error" else {}

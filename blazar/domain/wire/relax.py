@@ -32,7 +32,7 @@ class Relaxing:
 
     def _simplify(self, body: dict[str, Any]) -> tuple[str, ...]:
         warnings = []
-        for holder, key, field in self._schemas(body):
+        for holder, key, field in schemas_in(body, self._format_field):
             outcome = simplified(holder[key], lenient=field != self._format_field)
             if outcome.changed:
                 holder[key] = outcome.schema
@@ -40,19 +40,20 @@ class Relaxing:
                 warnings.append(teaching.warn_rewritten(shown(field), teaching.schema_simplified(outcome.changed)))
         return tuple(warnings)
 
-    def _schemas(self, body: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str, str]]:
-        """Where schemas lie in a child's request: the object that holds one, under which key, and its field."""
-        for function in _functions(body):
-            if isinstance(function.get("parameters"), dict):
-                yield function, "parameters", f"tools.{function.get('name')}"
-        wanted = body.get("response_format")
-        if isinstance(wanted, dict):
-            inner = wanted.get("json_schema")
-            holder = inner if isinstance(inner, dict) else wanted
-            if isinstance(holder.get("schema"), dict):
-                yield holder, "schema", self._format_field
-        if isinstance(body.get("json_schema"), dict):
-            yield body, "json_schema", self._format_field
+
+def schemas_in(body: dict[str, Any], format_field: str) -> Iterator[tuple[dict[str, Any], str, str]]:
+    """Where schemas lie in a child's request: the object that holds one, under which key, and its field."""
+    for function in _functions(body):
+        if isinstance(function.get("parameters"), dict):
+            yield function, "parameters", f"tools.{function.get('name')}"
+    wanted = body.get("response_format")
+    if isinstance(wanted, dict):
+        inner = wanted.get("json_schema")
+        holder = inner if isinstance(inner, dict) else wanted
+        if isinstance(holder.get("schema"), dict):
+            yield holder, "schema", format_field
+    if isinstance(body.get("json_schema"), dict):
+        yield body, "json_schema", format_field
 
 
 def _open_tools(body: dict[str, Any]) -> tuple[str, ...]:

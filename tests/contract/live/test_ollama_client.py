@@ -145,3 +145,64 @@ def test_a_model_that_cannot_fill_a_gap_says_so(client: ollama.Client, gateway: 
     with pytest.raises(ollama.ResponseError, match="'suffix' is not supported") as refused:
         client.generate(gateway.chat, "a", suffix="b")
     assert refused.value.status_code == 400
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_context_goes_on_with_its_conversation(client: ollama.Client, gateway: Gateway, stream: bool) -> None:
+    """The engine reads the whole conversation: more tokens than the new prompt has, and what was said before is known."""
+    options = {"num_predict": 8, "temperature": 0, "seed": 1}
+    first = client.generate(gateway.chat, "My name is Zebulon.", options=options, stream=stream)
+    last = [*first][-1] if stream else first
+    alone = client.generate(gateway.chat, "What is my name?", options=options)
+    again = client.generate(gateway.chat, "What is my name?", options=options, context=last.context)
+    assert (again.prompt_eval_count or 0) > (alone.prompt_eval_count or 0) + 10
+    assert len(again.context or ()) > len(last.context or ())
+
+
+def test_a_context_of_another_server_is_refused(client: ollama.Client, gateway: Gateway) -> None:
+    """Going on without it would be another conversation."""
+    with pytest.raises(ollama.ResponseError, match="'context'") as refused:
+        client.generate(gateway.chat, "Go on.", context=[1, 2, 3])
+    assert refused.value.status_code == 400
+
+
+@pytest.mark.parametrize("top", [0, 2])
+def test_log_probabilities(client: ollama.Client, gateway: Gateway, top: int) -> None:
+    """A row a token, whole and streamed, of chats, prompts and raw prompts."""
+    options = {"num_predict": 4, "temperature": 0}
+    said = [{"role": "user", "content": "Count."}]
+    asked = {"options": options, "logprobs": True, "top_logprobs": top}
+    whole = client.chat(gateway.chat, said, **asked)  # type: ignore[call-overload]
+    pieces = [*client.chat(gateway.chat, said, stream=True, **asked)]  # type: ignore[call-overload]
+    other = client.generate(gateway.chat, "Count.", **asked)  # type: ignore[call-overload]
+    raw = client.generate(gateway.chat, "Count.", raw=True, **asked)  # type: ignore[call-overload]
+    streamed = [row for piece in pieces for row in piece.logprobs or ()]
+    for rows in (whole.logprobs, streamed, other.logprobs, raw.logprobs):
+        assert rows
+        assert all(row.logprob <= 0 and row.token is not None for row in rows)
+        assert {len(row.top_logprobs or ()) for row in rows} == {top}
+    assert client.chat(gateway.chat, said, options=options).logprobs is None
+
+
+@pytest.mark.parametrize("stay", ["5m", "1h30m", 300, 300.5, "300", -1, "-1", "-1m"])
+def test_every_spelling_of_keep_alive(client: ollama.Client, gateway: Gateway, stay: float | str) -> None:
+    """It stays; only zero sends it away."""
+    assert client.generate(gateway.chat, "", keep_alive=stay).done_reason == "load"
+    assert gateway.chat in {row.model for row in client.ps().models}
+
+
+@pytest.mark.parametrize("leave", [0, "0", "0s", 0.0, "0m"])
+def test_every_spelling_of_leaving(client: ollama.Client, gateway: Gateway, leave: float | str) -> None:
+    """Zero of anything."""
+    assert client.generate(gateway.chat, "", keep_alive=leave).done_reason == "unload"
+
+
+def test_a_template_of_the_requests_own(client: ollama.Client, gateway: Gateway) -> None:
+    """The prompt is what the template says: as many tokens as the same text sent raw."""
+    options = {"num_predict": 1, "temperature": 0}
+    written = client.generate(
+        gateway.chat, "b", system="S", template="({{ .System }})[{{ .Prompt }}] {{ .Response }}", options=options
+    )
+    raw = client.generate(gateway.chat, "(S)[b] ", raw=True, options=options)
+    assert written.prompt_eval_count == raw.prompt_eval_count
+    assert written.response == raw.response

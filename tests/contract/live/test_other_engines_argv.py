@@ -5,10 +5,8 @@ Needs no gateway. sd-server comes from the archive beside the checkout; mlx-lm r
 
 import asyncio
 import base64
-import importlib.util
 import json
 import signal
-import sys
 import tarfile
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -31,6 +29,7 @@ from blazar.domain.launch import Brief, compile_launch
 from tests.fakes.engines import an_engine
 from tests.support.engine import LoopClock, RealEntropy
 from tests.support.lane_briefs import brief
+from tests.support.other_engines import mlx_words
 from tests.support.shared import shared
 
 WATCHDOG = 120
@@ -156,11 +155,9 @@ MLX_SAID: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", MLX_SAID)
 def test_mlx_takes_a_compiled_command_line(tmp_path: Path, name: str) -> None:
     """It starts offline, lists the model's folder and nothing else, and answers."""
-    if importlib.util.find_spec("mlx_lm") is None:
-        pytest.skip("needs mlx-lm: pip install 'mlx[cpu]' mlx-lm")
     folder = shared("models/tiny-mlx").resolve()
-    command = (sys.executable, "-m", "mlx_lm", "server")
-    engine = replace(an_engine(server_path=sys.executable), command=command)
+    command = mlx_words()
+    engine = replace(an_engine(server_path=command[0]), command=command)
     manifest = HelpProbe(MLX.scrubbed).manifest(engine)
     told = {key: str(folder) if text == "MODEL" else text for key, text in MLX_SAID[name].items()}
     asked = brief(Weights.MLX_QUANT, (str(folder / "model.safetensors"),), told, manifest)

@@ -41,6 +41,13 @@ def daemon(server: str, tmp_path: Path) -> Daemon:
     return made
 
 
+def examined(daemon: Daemon, address: str) -> tuple[str, str]:
+    """What the doctor says about a worker."""
+    sections = daemon.ask("GET", "/api/doctor").json()["sections"]
+    (row,) = (row for part in sections for row in part["rows"] if row["check"] == f"worker {address}")
+    return row["status"], row["detail"]
+
+
 @pytest.fixture
 def started(server: str) -> Iterator[tuple[ExitStack, str]]:
     """A worker on a port of its own: what ends it, and its address."""
@@ -59,13 +66,16 @@ def test_a_model_is_computed_by_a_worker_until_that_is_gone(daemon: Daemon, star
         told = daemon.ask("GET", "/api/explain?model=one")
         assert address in told.body.decode()
         assert found(address).state is State.SILENT
+        assert examined(daemon, address) == ("ok", "'one' computes on it now")
         busy = daemon.ask("POST", "/api/load", {"model": "two"})
         assert (busy.status, "one engine at a time" in busy.body.decode()) == (503, True), busy.body
         assert daemon.ask("POST", "/api/evict", {"model": "one"}).status == 200
         assert daemon.ask("POST", "/api/load", {"model": "two"}).status == 200
         assert daemon.ask("POST", "/api/evict", {"model": "two"}).status == 200
+        assert examined(daemon, address)[0] == "ok"
         life.close()
         assert found(address).state is State.ABSENT
+        assert examined(daemon, address) == ("fail", f"no worker at {address}: Connection refused")
         dead = daemon.ask("POST", "/api/load", {"model": "one"})
         assert dead.status == 503
         assert f"no worker at {address}: Connection refused" in dead.body.decode()

@@ -3,11 +3,14 @@
 import json
 import urllib.error
 import urllib.request
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.contract.live.conftest import Gateway
+from tests.support.daemon import ONE_THREAD, Daemon
+from tests.support.shared import shared
 
 CHATS = {"openai": "/v1/chat/completions", "ollama": "/api/chat", "anthropic": "/v1/messages"}
 
@@ -111,6 +114,24 @@ def test_a_prompt_that_does_not_fit_is_a_400_with_sizes(gateway: Gateway, script
     assert status == 400
     assert "the prompt has " in message(got)
     assert "raise ctx" in message(got)
+
+
+def test_a_slot_that_may_use_less_than_the_window_advises_its_own_key(tmp_path: Path) -> None:
+    """A larger window would leave the engine's bound where it is; between the two a prompt fits."""
+    keys = "default_ctx = 512\nslots = 2\nkv_unified = true\nkv_unified_per_slot = "
+    daemon = Daemon(tmp_path, f"{ONE_THREAD}{keys}128\n")
+    daemon.must("import", str(shared("models/tiny-llama.gguf")), "--name", "m")
+    body = {"model": "m", "max_tokens": 2, "messages": [{"role": "user", "content": "w" * 600}]}
+    with daemon:
+        for path in CHATS.values():
+            answer = daemon.ask("POST", path, {**body, "stream": False})
+            assert answer.status == 400, answer.body
+            assert "one request may use 128 of the window" in message(answer.json())
+            assert "raise kv_unified_per_slot" in message(answer.json())
+    daemon.config_file.write_text(f"{ONE_THREAD}{keys}512\n")
+    with daemon:
+        answer = daemon.ask("POST", CHATS["openai"], {**body, "messages": [{"role": "user", "content": "w" * 6000}]})
+        assert "raise ctx" in message(answer.json())
 
 
 def test_an_input_that_does_not_fit_is_cut_only_on_request(gateway: Gateway) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import hashlib
+import http.client
 import json
 import os
 import signal
@@ -10,6 +11,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +24,8 @@ from blazar.adapters.hardware.processes import SystemProcesses
 from blazar.application.ports.children import Child, LaunchPlan
 from blazar.composition.daemon import connect
 from blazar.domain.kinds import EngineKind
+from blazar.domain.wire.images import MOST_PICTURES
+from blazar.domain.wire.pictures import Picture, Size, picture_of
 from tests.support.daemon import ONE_THREAD, Answer, Daemon, wait_until
 from tests.support.engine import LoopClock, RealEntropy
 from tests.support.other_engines import enter, tiny_sd
@@ -75,6 +79,8 @@ def test_a_prompt_becomes_a_true_picture(daemon: Daemon) -> None:
     assert (width, height, len(rows)) == (64, 64, 64 * (1 + 3 * 64))
     listed = daemon.ask("GET", "/api/ps").json()["models"]
     assert [one["name"].removesuffix(":latest") for one in listed] == ["tiny-sd"]
+    meta = {row["id"]: row["meta"] for row in daemon.ask("GET", "/v1/models").json()["data"]}
+    assert not {"n_ctx_train", "n_embd"} & set(meta["tiny-sd"])
     assert listed[0]["context_length"] == 0  # a plan has a window, a picture has none
     assert "ctx" not in daemon.must("explain", "tiny-sd").split()
 
@@ -105,6 +111,24 @@ def test_several_pictures_and_data_urls(daemon: Daemon) -> None:
     for row in rows:
         kind, _, text = row["url"].partition(";base64,")
         assert (kind, pixels(base64.b64decode(text))[:2]) == ("data:image/png", (64, 64))
+
+
+def test_as_many_pictures_as_one_request_may_ask_for(daemon: Daemon) -> None:
+    """The engine draws every one of them: less or more would be a 502."""
+    answer = draw(daemon, n=MOST_PICTURES)
+    assert answer.status == 200, answer.body
+    assert len(answer.json()["data"]) == MOST_PICTURES
+
+
+@pytest.mark.parametrize("form", ["png", "jpeg"])
+def test_a_picture_has_the_form_that_was_asked_for(daemon: Daemon, form: str) -> None:
+    """And is known for what it is; there is nothing to warn about."""
+    answer = draw(daemon, output_format=form, response_format="url")
+    (row,) = answer.json()["data"]
+    kind, _, text = row["url"].partition(";base64,")
+    assert kind == f"data:image/{form}"
+    assert picture_of(text) == Picture(form, Size(64, 64))
+    assert "x-blazar-warning" not in answer.headers
 
 
 def test_a_prompt_cannot_give_orders(daemon: Daemon) -> None:
@@ -159,6 +183,25 @@ def test_a_child_that_crashes_over_a_picture_says_its_last(daemon: Daemon) -> No
     assert "SIGSEGV" in said.json()["error"]["message"]
     assert "said last" in said.json()["error"]["message"]
     assert draw(daemon).status == 200
+
+
+def test_a_picture_that_nobody_waits_for_is_drawn_before_the_next(daemon: Daemon) -> None:
+    """The engine cannot be stopped: its place stays taken, so that the next one waits in line and then finds it free."""
+    assert draw(daemon).status == 200
+
+    def running() -> int:
+        rows = daemon.ask("GET", "/api/ps").json()["models"]
+        return sum(row["in_flight"] for row in rows)
+
+    body = {"model": "tiny-sd", "prompt": "a cat", "size": "64x64", "steps": 200}
+    with closing(http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=60)) as client:
+        client.request("POST", PATH, json.dumps(body), {"content-type": "application/json"})
+        assert wait_until(lambda: running() == 1, 60)
+    assert running() == 1
+    answer = draw(daemon)
+    assert answer.status == 200, answer.body
+    assert int(answer.headers["x-blazar-queue-ms"]) > 0
+    assert wait_until(lambda: running() == 0, 60)
 
 
 def test_a_set_without_its_encoder_says_why(daemon: Daemon) -> None:

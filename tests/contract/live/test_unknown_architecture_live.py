@@ -18,6 +18,7 @@ from blazar.adapters.store.database import Database
 from blazar.domain import teaching
 from blazar.domain.kinds import Provenance
 from tests.support.daemon import ONE_THREAD, Daemon
+from tests.support.registry import Answer, Registry
 from tests.support.shared import shared
 
 TAG = "b11434"
@@ -46,6 +47,17 @@ def daemon(tmp_path: Path) -> Iterator[Daemon]:
         yield made
 
 
+@pytest.fixture
+def registry() -> Iterator[Registry]:
+    """With one lane, for that architecture."""
+    host = Registry()
+    lane = {"name": "nosuc-lane", "kind": "llamacpp", "repo": "owner/fork", "commit": "0" * 40, "license": "MIT"}
+    lane |= {"architectures": ["nosuc"], "build": "cmake"}
+    host.given["/lanes.json"] = Answer({"version": 1, "lanes": [lane]})
+    yield host
+    host.close()
+
+
 def told(body: Any) -> str:
     return str(body["error"] if isinstance(body["error"], str) else body["error"]["message"])
 
@@ -69,6 +81,24 @@ def test_the_refusal_is_the_same_everywhere_and_starts_nothing_again(daemon: Dae
     explained = daemon.ask("GET", "/api/explain?model=new").json()
     assert explained["refusal"] == sentence
     assert teaching.lane_died_over(TAG, "nosuc") in [lane["reason"] for lane in explained["rejected"]]
+
+
+def test_the_refusal_names_the_build_command_and_the_registrys_lane(daemon: Daemon, registry: Registry) -> None:
+    """Both ways out in one body (architecture document), by the list as it was fetched before; nobody waits for the registry."""
+    daemon.stop()
+    daemon.config_file.write_text(f'{ONE_THREAD}capability_registry_url = "{registry.url}/lanes.json"\n')
+    daemon.must("engine", "list", "--available")
+    asked = len(registry.asked)
+    daemon.start()
+    answer = daemon.ask("POST", "/v1/chat/completions", CHAT)
+    assert answer.status == 502, answer.body
+    said = told(answer.json())
+    assert "blazar engine install --fork REPO@SHA --arch nosuc" in said
+    assert "blazar engine install --lane nosuc-lane" in said
+    assert len(registry.asked) == asked
+    daemon.config_file.write_text(f'{ONE_THREAD}capability_registry_url = ""\n')
+    assert daemon.cli("engine", "list", "--available").returncode != 0
+    assert len(registry.asked) == asked  # "" asks nobody, whatever was fetched before
 
 
 def test_who_waits_is_served_by_the_fork(daemon: Daemon, tmp_path: Path) -> None:

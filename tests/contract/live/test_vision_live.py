@@ -100,6 +100,10 @@ def test_the_first_picture_brings_the_projector(daemon: Daemon) -> None:
         assert file.samefile(daemon.home / "downloads" / "mmproj-F16.gguf")
         assert daemon.ask("POST", chat, TEXT).status == 200
         assert daemon.children() == [seeing]
+        shown = daemon.ask("POST", "/api/show", {"model": "m"}).json()
+        assert shown["projector_info"]["general.architecture"] == "clip"
+        assert shown["projector_info"]["general.parameter_count"] > 0
+        assert [Path(line.removeprefix("FROM ")).exists() for line in shown["modelfile"].splitlines()] == [True, True]
         assert daemon.ask("POST", "/api/evict", {"model": "m@vision"}).json() == {"evicted": ["m"]}
         assert daemon.ask("POST", chat, TEXT).status == 200
         assert "--mmproj" not in words(daemon)

@@ -4,9 +4,7 @@ Needs no gateway. sd-server comes from the archive beside the checkout; mlx-lm r
 """
 
 import base64
-import importlib.util
 import json
-import sys
 import tarfile
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +29,7 @@ from tests.fakes.catalog import MemoryModelCatalog
 from tests.fakes.clock import FakeClock
 from tests.fakes.engines import an_engine
 from tests.support.lane_briefs import brief
+from tests.support.other_engines import mlx_words
 from tests.support.shared import shared
 
 
@@ -79,10 +78,8 @@ def test_an_imported_mlx_folder_answers(tmp_path: Path) -> None:
     model = imported(tmp_path, shared("models/tiny-mlx"))
     assert (model.weights, model.quant, model.arch, model.ctx_train) == (Weights.MLX_QUANT, "4bit", "llama", 2048)
     assert (model.folder, model.template) == (str(tmp_path / "models" / "tiny-mlx"), True)
-    if importlib.util.find_spec("mlx_lm") is None:
-        pytest.skip("needs mlx-lm: pip install 'mlx[cpu]' mlx-lm")
-    command = (sys.executable, "-m", "mlx_lm", "server")
-    manifest = HelpProbe(MLX.scrubbed).manifest(replace(an_engine(server_path=sys.executable), command=command))
+    command = mlx_words()
+    manifest = HelpProbe(MLX.scrubbed).manifest(replace(an_engine(server_path=command[0]), command=command))
 
     async def chat(child: Child) -> None:
         models = await child.upstream.fetch(ChildCall(b"GET", MLX.models), WATCHDOG)

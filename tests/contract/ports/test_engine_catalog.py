@@ -1,6 +1,6 @@
-"""What every engine catalog must do: the one in memory and the one on SQLite."""
+"""What every engine catalog must do: the one in memory, the one on SQLite, and the one that verbs read it by."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,9 +8,11 @@ import pytest
 
 from blazar.adapters.store.catalog import SqliteEngineCatalog
 from blazar.adapters.store.database import Database
+from blazar.adapters.store.swift import SwiftEngineCatalog
 from blazar.application.ports.engines import EngineCatalog
-from blazar.domain.errors import EngineNotFound
+from blazar.domain.errors import Conflict, EngineNotFound
 from blazar.domain.kinds import EngineKind, Provenance
+from blazar.domain.records import Engine
 from tests.fakes.engines import MemoryEngineCatalog, an_engine
 
 LLAMA = EngineKind.LLAMACPP
@@ -26,7 +28,13 @@ def _sqlite(folder: Path) -> Iterator[EngineCatalog]:
     database.close()
 
 
-@pytest.fixture(params=[_memory, _sqlite], ids=["memory", "sqlite"])
+def _swift(folder: Path) -> Iterator[EngineCatalog]:
+    database = Database(folder / "blazar.db")
+    yield SwiftEngineCatalog(database.path, lambda: SqliteEngineCatalog(database))
+    database.close()
+
+
+@pytest.fixture(params=[_memory, _sqlite, _swift], ids=["memory", "sqlite", "swift"])
 def catalog(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[EngineCatalog]:
     build: Callable[[Path], Iterator[EngineCatalog]] = request.param
     yield from build(tmp_path)
@@ -136,6 +144,24 @@ def test_removing_what_is_not_there_is_refused(catalog: EngineCatalog) -> None:
     catalog.add_engine(an_engine("b1"))
     with pytest.raises(EngineNotFound, match=r"'b9'.*installed: b1"):
         catalog.remove_engine("b9")
+
+
+def test_a_judge_keeps_a_row_by_all_rows(catalog: EngineCatalog) -> None:
+    """It sees the one that would go, too; what it raises leaves everything as it was."""
+    for tag in ("b1", "b2"):
+        catalog.add_engine(an_engine(tag))
+    seen: list[list[tuple[str, bool]]] = []
+
+    def judge(rows: Sequence[Engine]) -> None:
+        seen.append(sorted((row.tag, row.active) for row in rows))
+        if len(rows) == 1:
+            raise Conflict("the last one")
+
+    catalog.remove_engine("b1", judge)
+    with pytest.raises(Conflict, match="the last one"):
+        catalog.remove_engine("b2", judge)
+    assert seen == [[("b1", True), ("b2", False)], [("b2", True)]]
+    assert _active(catalog) == ["b2"]
 
 
 def test_the_list_has_the_active_build_first_then_the_newest(catalog: EngineCatalog) -> None:

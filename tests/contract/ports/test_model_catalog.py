@@ -1,4 +1,4 @@
-"""What every model catalog must do: the one in memory and the one on SQLite."""
+"""What every model catalog must do: the one in memory, the one on SQLite, and the one that verbs read it by."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 
 from blazar.adapters.store.catalog import SqliteModelCatalog
 from blazar.adapters.store.database import Database
+from blazar.adapters.store.swift import SwiftModelCatalog
 from blazar.application.ports.catalog import ModelCatalog
 from blazar.domain.errors import Conflict
 from tests.fakes.catalog import MemoryModelCatalog, a_model
@@ -22,7 +23,13 @@ def _sqlite(folder: Path) -> Iterator[ModelCatalog]:
     database.close()
 
 
-@pytest.fixture(params=[_memory, _sqlite], ids=["memory", "sqlite"])
+def _swift(folder: Path) -> Iterator[ModelCatalog]:
+    database = Database(folder / "blazar.db")
+    yield SwiftModelCatalog(database.path, lambda: SqliteModelCatalog(database))
+    database.close()
+
+
+@pytest.fixture(params=[_memory, _sqlite, _swift], ids=["memory", "sqlite", "swift"])
 def catalog(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ModelCatalog]:
     build: Callable[[Path], Iterator[ModelCatalog]] = request.param
     yield from build(tmp_path)

@@ -1,6 +1,7 @@
 """What every feed of releases must do."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -30,7 +31,8 @@ def feed(request: pytest.FixtureRequest) -> Iterator[ReleaseFeed]:
     if request.param == "github":
         made: ReleaseFeed = GithubReleases(host.url)
     else:
-        memory = MemoryReleases({REPOSITORY: GithubReleases(host.url).listing(REPOSITORY)})
+        with closing(GithubReleases(host.url)) as github:
+            memory = MemoryReleases({REPOSITORY: github.listing(REPOSITORY)})
         memory.texts["sums"] = "sums"
         made = memory
     yield made

@@ -192,7 +192,10 @@ def test_what_lies_beside_a_model_can_be_weighed(world: World) -> None:
     """A projector and an adapter by their own files; one that is broken or gone is said so."""
     assert world.weights.projector_in(world.single).weights_bytes > 0
     assert world.weights.adapter_bytes(world.single) > 0
-    for weigh in (world.weights.projector_in, world.weights.adapter_bytes):
+    facts = world.weights.projector_facts(world.single)
+    assert facts["general.architecture"]
+    assert facts["general.parameter_count"] > 0
+    for weigh in (world.weights.projector_in, world.weights.projector_facts, world.weights.adapter_bytes):
         with pytest.raises(BadModelFile):
             weigh(world.broken)
         with pytest.raises(BadModelFile):

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.gguf_files import tiny
+
 HEAVY = {
     "asyncio",
     "dependency_injector",
@@ -56,6 +58,16 @@ READING = [
     "config validate",
     "config schema",
 ]
+CATALOGUED = [
+    "list",
+    "list --json",
+    "show tiny",
+    "engine list",
+    "engine list --json",
+    "engine use nope",
+    "engine pin nope",
+]
+"""Verbs that read the catalog where no daemon runs, or are refused after a look at it."""
 CHANGING = ["config set port 1", "config unset port", "migrate"]
 SERVERS = {"quart", "hypercorn", "httpx", "sqlmodel", "sqlalchemy", "dependency_injector", "psutil", "gguf", "uvloop"}
 """What no question about configuration has to do with."""
@@ -118,6 +130,34 @@ def test_reading_the_configuration_costs_its_declaration_only(line: str, tmp_pat
     loaded = roots(imported_by(line.split(), tmp_path))
     assert "pydantic" in loaded
     assert not loaded & {*SERVERS, "tomlkit"}
+
+
+@pytest.fixture(scope="module")
+def stocked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with a model, and the wheel where there is one."""
+    home = tmp_path_factory.mktemp("stocked")
+    tiny().save(home / "tiny.gguf")
+    imported_by(["import", str(home / "tiny.gguf"), "--name", "tiny"], home, "")
+    imported_by(["engine", "list"], home, "")
+    return home
+
+
+@pytest.mark.parametrize("line", CATALOGUED)
+def test_reading_the_catalog_costs_sqlite_only(line: str, stocked: Path) -> None:
+    """No ORM, though it writes the rows; neither the declaration of the configuration nor the flags of engines."""
+    modules = imported_by(line.split(), stocked, "")
+    assert "sqlite3" in modules
+    assert not roots(modules) & {*SERVERS, "pydantic", "tomlkit", "numpy"}
+    assert "blazar.adapters.engines.drivers" not in modules
+
+
+def test_a_configuration_that_is_in_auto_mode_is_not_parsed_for_a_listing(stocked: Path) -> None:
+    """Only manual mode adds a line to it."""
+    file = stocked / "blazar" / "config.toml"
+    for mode, parsed in (("auto", False), ("manual", True)):
+        file.write_text(f'[engine_routing]\nmode = "{mode}"\n')
+        assert ("pydantic" in roots(imported_by(["engine", "list"], stocked, ""))) is parsed
+    file.unlink()
 
 
 @pytest.mark.parametrize("line", CHANGING)

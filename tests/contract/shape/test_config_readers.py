@@ -27,7 +27,7 @@ from blazar.domain.kinds import EngineKind
 BLAZAR = Path(launch_plan.__file__).parents[2]
 SETTINGS = frozenset(Config().settings_for("any"))
 ROWS = frozenset(flag.key for flag in LLAMACPP_FLAGS) - {FLOOR}
-STILL_UNREAD = 53
+STILL_UNREAD = 50
 """Rows of WAITING. May only be lowered: whoever builds a feature takes its keys out."""
 
 READERS: dict[str, tuple[str, ...]] = {
@@ -55,12 +55,13 @@ READERS: dict[str, tuple[str, ...]] = {
     "engine_env": (
         "application/supervise/belongings.py",
         "application/supervise/launch_plan.py",
+        "application/supervise/tools_gate.py",
         "composition/daemon.py",
         "composition/local_engines.py",
         "composition/local_lanes.py",
         "composition/preview.py",
     ),
-    "engine_routing": ("composition/daemon.py", "composition/local_engines.py"),
+    "engine_routing": ("composition/daemon.py", "composition/local_engines.py", "composition/preview.py"),
     # Judged before they are passed on; read for what they change of a plan, also where an imagined load takes some of them out.
     "extra_args": (
         "adapters/engines/llamacpp/batches.py",
@@ -73,6 +74,7 @@ READERS: dict[str, tuple[str, ...]] = {
         "application/supervise/belongings.py",
         "application/supervise/extra_words.py",
         "application/supervise/sizing.py",
+        "application/supervise/tools_gate.py",
         "composition/cautions.py",
     ),
     "fork_retire_days": ("composition/forks.py", "composition/local.py"),
@@ -80,9 +82,12 @@ READERS: dict[str, tuple[str, ...]] = {
     "idle_timeout_secs": ("composition/daemon.py",),
     # The doors ask for them; the start and `config validate` warn when there are none and others can reach us, a reload when the
     # last one goes.
+    "image_fetch": ("composition/daemon.py",),
     "keep_tags": ("composition/local_engines.py",),
+    # The owner of a batch is judged by them again, line by line.
     "keys": (
         "application/ops/reload_config.py",
+        "composition/batching.py",
         "composition/cautions.py",
         "composition/foundation.py",
         "composition/serve.py",
@@ -90,6 +95,8 @@ READERS: dict[str, tuple[str, ...]] = {
     "keys.key": ("composition/foundation.py",),
     "keys.models": ("composition/foundation.py",),
     "keys.name": ("composition/foundation.py",),
+    "late_chunking": ("adapters/engines/llamacpp/resolve.py", "application/supervise/launch_plan.py"),
+    "late_chunking_max_tokens": ("composition/daemon.py",),
     # Read when it starts, and again when the configuration was changed.
     "log_level": ("composition/foundation.py", "composition/serve.py"),
     "max_loaded_models": ("composition/daemon.py",),
@@ -125,8 +132,13 @@ READERS: dict[str, tuple[str, ...]] = {
 """Keys without a row in any flag table."""
 
 ALSO: dict[str, tuple[str, ...]] = {
-    "chat_template": ("adapters/engines/mistralrs/resolve.py", "adapters/engines/mlx/resolve.py"),
-    "chat_template_file": ("adapters/engines/mlx/resolve.py",),
+    # Also: whether tools have a place in it.
+    "chat_template": (
+        "adapters/engines/mistralrs/resolve.py",
+        "adapters/engines/mlx/resolve.py",
+        "application/supervise/tools_gate.py",
+    ),
+    "chat_template_file": ("adapters/engines/mlx/resolve.py", "application/supervise/tools_gate.py"),
     # Whose word the window is.
     "ctx": ("adapters/engines/reasons.py", "application/ops/preview_fit.py"),
     "deterministic": (

@@ -22,7 +22,7 @@ MARKS = {
     "diffusion_elsewhere": "serves no diffusion model",
     "text_on_diffusion": "makes pictures and serves no text model",
     "architecture_unserved": "no installed engine knows the architecture",
-    "only_forks": "what is installed are forks",
+    "only_forks": "only forks are installed",
     "no_engine": "for an archive, set BLAZAR_ENGINE_PATH",
     "no_lane": "no engine serves ",
     "mlx_unserved": "only mlx-lm decodes",

@@ -55,6 +55,7 @@ TABLES: dict[str, tuple[dict[str, str], Callable[[str], str]]] = {
     "schema_flaw": (teaching._SCHEMA, teaching.schema_flaw),
     "bad_pattern": (teaching._PATTERN, lambda what: teaching.bad_pattern("NAME", "NAME", what)),
     "migrate_odd": (teaching._ODD_KEYS, lambda what: teaching.migrate_odd("NAME", 7, what, 2)),
+    "picture_not_fetched": (teaching._PICTURE_NOT, teaching.picture_not_fetched),
     "embedding_flaw": (teaching._EMBEDDING, lambda what: teaching.embedding_flaw(what, 7, 8)),
 }
 

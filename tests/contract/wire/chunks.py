@@ -11,6 +11,8 @@ from blazar.domain.wire.child import ChildReader
 from blazar.domain.wire.delta import Delta, Failed, Finish, Reasoning, Text, ToolFragment, Usage, Writer
 from blazar.domain.wire.ollama_stream import NdjsonWriter
 from blazar.domain.wire.openai_stream import StreamFilter
+from blazar.domain.wire.responses import read_response
+from blazar.domain.wire.responses_stream import Moment, ResponseWriter
 from blazar.domain.wire.tools import CallGatherer
 from blazar.domain.wire.turn import Shape, Turn
 
@@ -117,12 +119,22 @@ def filtered(stream: Iterable[bytes], caller: str = "m", *, drop: bool = True, c
     return b"".join([passing.feed(data) for data in stream] + [passing.flush()])
 
 
+def responding(**body: Any) -> ResponseWriter:
+    """The writer of a response to such a request."""
+    made = ResponseWriter(read_response({"model": "m", "input": "hi", **body}, "m"), TURN.model, "ab" * 16)
+    made.moment = Moment(TURN.wall, lambda: 0.25)
+    return made
+
+
 WRITERS: dict[str, Callable[[], Writer]] = {
     "chat": lambda: NdjsonWriter(Shape.CHAT, TURN, lambda: 0.25),
     "generate": lambda: NdjsonWriter(Shape.GENERATE, TURN, lambda: 0.25),
     "anthropic": lambda: BlockWriter(TURN),
     "chat, no thinking": lambda: NdjsonWriter(Shape.CHAT, TURN._replace(thinking=False), lambda: 0.25),
     "anthropic, no thinking": lambda: BlockWriter(TURN._replace(thinking=False)),
+    "responses": responding,
+    "responses, summaries": lambda: responding(reasoning={"summary": "auto"}),
+    "responses, no thinking": lambda: responding(reasoning={"effort": "none"}),
 }
 
 

@@ -25,6 +25,7 @@ from tests.contract.wire.chunks import (
     well_nested,
     written,
 )
+from tests.support.typed_events import check_grammar
 
 HELLO = chunk({"role": "assistant", "content": None}) + chunk({"content": "Hé"}) + chunk({"content": "llo 🙂"})
 END = chunk(finish="stop") + USAGE + DONE
@@ -100,6 +101,7 @@ def test_what_was_whole_ends_whole(name: str) -> None:
     assert len([delta for delta in deltas if isinstance(delta, Usage)]) <= 1
     assert ndjson(written([NASTY[name]], WRITERS["chat"]()))[-1]["done"] is True
     well_nested(events(written([NASTY[name]], WRITERS["anthropic"]())))
+    check_grammar(events(written([NASTY[name]], WRITERS["responses"]())))
     assert "error" not in str([item for item in payloads(filtered([NASTY[name]])) if "error" in item])
 
 
@@ -116,6 +118,9 @@ def test_what_broke_never_looks_complete(name: str) -> None:
     assert raw.count(b"event: error\n") == 1
     assert b"message_stop" not in raw
     assert raw.endswith(b"}\n\n")
+    typed = events(written([NASTY[name]], WRITERS["responses"]()))
+    assert typed[-1]["type"] == ("response.failed" if len(typed) > 1 else "error")
+    assert not [item for item in typed if item["type"] in ("response.completed", "response.incomplete")]
     told = payloads(filtered([NASTY[name]]))
     assert set(told[-1]) == {"error"}
     assert "[DONE]" not in told
@@ -131,6 +136,9 @@ def test_calls_reach_every_client_once_and_in_order(name: str) -> None:
     lines = ndjson(written([NASTY[name]], WRITERS["chat"]()))
     heard = [one["function"] for line in lines for one in line["message"].get("tool_calls", [])]
     assert [(one["name"], one["arguments"]) for one in heard] == CALLS[name]
+    output = events(written([NASTY[name]], WRITERS["responses"]()))[-1]["response"]["output"]
+    found = [(item["name"], json.loads(item["arguments"])) for item in output if item["type"] == "function_call"]
+    assert found == CALLS[name]
     blocks = well_nested(events(written([NASTY[name]], WRITERS["anthropic"]())))
     spelled = [(block["name"], "".join(piece["partial_json"] for piece in block["pieces"])) for block in blocks]
     assert [(who, json.loads(what)) for who, what in spelled] == CALLS[name]

@@ -8,6 +8,7 @@ import pytest
 
 from blazar.domain.wire.answer import Answer, answer_of
 from blazar.domain.wire.delta import Failed, Finish, Usage
+from blazar.domain.wire.responses_items import thought_of
 from tests.contract.wire.chunks import (
     RECORDED,
     WRITERS,
@@ -22,6 +23,7 @@ from tests.contract.wire.chunks import (
     well_nested,
     written,
 )
+from tests.support.typed_events import check_grammar
 
 STREAMS = sorted(path.stem for path in RECORDED.glob("*.sse"))
 REPLIES = sorted(path.stem for path in RECORDED.glob("*.json"))
@@ -173,7 +175,24 @@ def test_thinking_is_told_apart_in_every_dialect() -> None:
     assert blocks[0]["pieces"][-1]["signature"]
 
 
-@pytest.mark.parametrize("dialect", ["chat, no thinking", "anthropic, no thinking"])
+@pytest.mark.parametrize("name", [name for name in STREAMS if name not in FAILING])
+@pytest.mark.parametrize("dialect", ["responses", "responses, summaries"])
+def test_real_streams_become_typed_events(name: str, dialect: str) -> None:
+    """In their grammar, whose end holds what the engine said."""
+    told = events(written([recorded(name)], WRITERS[dialect]()))
+    check_grammar(told)
+    answer, output = said(name), told[-1]["response"]["output"]
+    texts = [part["text"] for item in output if item["type"] == "message" for part in item["content"]]
+    assert "".join(texts) == answer.text
+    assert [(item["name"], item["arguments"]) for item in output if item["type"] == "function_call"] == [
+        (call.name, call.arguments) for call in answer.calls
+    ]
+    thoughts = [thought_of(item) for item in output if item["type"] == "reasoning"]
+    assert "".join(thoughts) == answer.reasoning
+    assert (told[-1]["type"] == "response.incomplete") == (answer.finish.reason == "length")
+
+
+@pytest.mark.parametrize("dialect", ["chat, no thinking", "anthropic, no thinking", "responses, no thinking"])
 def test_thinking_is_not_told_to_those_who_want_none(dialect: str) -> None:
     """A model that thinks anyway does not leak it (C7)."""
     raw = written([recorded("think")], WRITERS[dialect]())

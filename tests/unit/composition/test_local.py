@@ -10,6 +10,7 @@ from blazar.composition.local import Local
 from blazar.domain import teaching
 from blazar.domain.errors import BadConfig, BadModelFile, Malformed, ModelNotFound, NotFound
 from blazar.domain.kinds import Weights
+from blazar.domain.overlay import Overlay
 from tests.fakes.engines import an_engine
 from tests.support.gguf_files import Gguf, Row
 from tests.support.safetensors_files import MLX, OVIS, QWEN, TAE, model_folder, safetensors
@@ -319,3 +320,33 @@ def test_the_life_of_a_folder(local: Local, tmp_path: Path) -> None:
         models.show("tiny-mlx", verbose=False)
     models.remove("tiny-mlx")
     assert list((tmp_path / "data" / "models").iterdir()) == []
+
+
+def test_what_the_file_could_hold(tmp_path: Path) -> None:
+    """A word that stands nowhere in it, nor an escape that might spell it: then no one needs to parse it."""
+    file = tmp_path / "c.toml"
+    parts = Local(Folders(file, tmp_path / "d"), {}, lambda _: [])
+    assert not parts.may_say("manual")
+    for text, may in (("port = 1", False), ('x = "manual"', True), ('x = "man\\u0075al"', True)):
+        file.write_text(text)
+        assert parts.may_say("manual") is may
+    file.unlink()
+    file.mkdir()
+    assert not parts.may_say("manual")
+
+
+def test_a_created_models_life(local: Local, tmp_path: Path) -> None:
+    """Made of another one, configured, copied, removed: the configuration is then as it was."""
+    models = local.models()
+    models.add(str(a_model(tmp_path / "base.gguf")), None)
+    local.folders.config_file.write_text("port = 1\n")
+    models.create("terse", Overlay("base", system="Be terse.", parameters={"num_ctx": 512}), fresh=False)
+    models.create("child", Overlay("terse", parameters={"top_k": 1}), fresh=False)
+    models.copy("child", "twin")
+    overrides = local.settings().loaded.config.model_overrides
+    assert overrides["terse"].ctx == overrides["child"].ctx == overrides["twin"].ctx == 512
+    assert "Be terse." in (overrides["twin"].chat_template or "")
+    assert overrides["child"].extra_args == ("--top-k", "1")
+    for name in ("terse", "child", "twin"):
+        models.remove(name)
+    assert local.folders.config_file.read_text() == "port = 1\n"

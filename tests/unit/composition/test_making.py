@@ -13,6 +13,7 @@ import pytest
 
 from blazar.adapters.files.folders import Folders
 from blazar.application.engines.build_engine import Order
+from blazar.application.engines.build_release import Wish
 from blazar.composition.local import Local
 from blazar.domain.building import PROGRAMS, Backend
 from blazar.domain.errors import Malformed
@@ -20,6 +21,7 @@ from blazar.domain.kinds import Provenance
 from tests.fakes.catalog import a_model
 from tests.fakes.engines import an_engine
 from tests.support.archives import Entry, digest, write_tar
+from tests.support.release_feed import ReleaseHost, Served, asset, release
 
 SOURCES = [Entry("llama.cpp-b11434/CMakeLists.txt", b'project("llama.cpp" C CXX)\n')]
 ROW = [{"n_gen": 8, "samples_ts": [100.0] * 5}]
@@ -150,6 +152,38 @@ def test_a_failed_build_goes_on(machine: Machine, tmp_path: Path) -> None:
     assert "error: unsupported" in log.read_text()
     local.env = {name: text for name, text in local.env.items() if name != "BROKEN"}
     assert local.engines().build(order(tmp_path, Backend.CPU), lambda *_: None).tag == "b11434-cpu"
+
+
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch) -> Iterator[ReleaseHost]:
+    """Releases and their sources, with no proxy before them."""
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    server = ReleaseHost()
+    yield server
+    server.close()
+
+
+def test_a_release_of_its_own_source(machine: Machine, tmp_path: Path, host: ReleaseHost) -> None:
+    """Configured repository and channel; fetched into the data folder, built, and only the build stays."""
+    data = write_tar(tmp_path / "source.tar.gz", SOURCES).read_bytes()
+    rows = [
+        release(f"b{n}", asset(f"llama-b{n}-bin-x.zip", f"{host.url}/x", b"x"), day=day)
+        for n, day in ((9001, 1), (9002, 2))
+    ]
+    host.publish(
+        [*rows[::-1], release("v1.0.0", prerelease=False, body="[b9001](/o/r/releases/tag/b9001)", day=3)], "o/r"
+    )
+    host.add("/o/r/archive/refs/tags/b9001.tar.gz", Served(data, ranges=False, etag="", chunked=True))
+    local = machine(BLAZAR_GH_BASE=host.url, BLAZAR_REPO="o/r")
+    local.folders.config_file.write_text('update_channel = "stable"\n')
+    told: list[str] = []
+    row = local.engines().build_release(Wish(Backend.CPU), lambda *_: None, lambda tag, *_: told.append(tag))
+    assert (row.tag, row.provenance, row.release) == ("b9001-cpu", Provenance.BUILT, "b9001")
+    assert row.source == f"o/r@b9001 sha256:{digest(tmp_path / 'source.tar.gz')}"
+    assert told == ["b9001-cpu"] * 5
+    assert list(local.folders.downloads.iterdir()) == []
 
 
 def bench_build(local: Local, tmp_path: Path, tag: str) -> None:

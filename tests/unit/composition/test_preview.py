@@ -3,7 +3,8 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,19 @@ from blazar.application.ops.preview_fit import Wanted
 from blazar.application.supervise.fit_settings import fit_settings
 from blazar.application.supervise.sizing import Sizing
 from blazar.composition.local import Local
-from blazar.composition.preview import UNCONFIGURED, VARIABLES, Beside, PreviewBeside, open_registry, preview_here
+from blazar.composition.preview import (
+    UNCONFIGURED,
+    VARIABLES,
+    Beside,
+    PreviewBeside,
+    open_registry,
+    preview_here,
+    routed,
+)
 from blazar.domain.errors import ModelNotFound, NotFound, RegistryTrouble
-from blazar.domain.records import Gpu, Machine
+from blazar.domain.kinds import EngineKind, Provenance
+from blazar.domain.records import Engine, Gpu, Machine
+from blazar.domain.routing import Rules
 from tests.fakes.engines import MemoryEngineCatalog, an_engine
 from tests.fakes.hardware import FakeCensus, FakeDeviceLister
 from tests.fakes.weights import MemoryWeightFiles
@@ -275,3 +286,51 @@ def test_the_daemon_asks_the_build_that_would_run(tmp_path: Path) -> None:
     beside((), Wanted(engine="old"))
     assert lister.asked == [active, "old"]
     assert [one.name for one in beside((), Wanted("far:1", "old")).devices] == ["RPC0"]
+
+
+def test_the_build_in_question_is_the_routed_one() -> None:
+    """By its tag, by its kind, in manual mode, for an architecture; a pin that names nothing leaves none."""
+    main, mistral = an_engine("b1", active=True), an_engine("m1", kind=EngineKind.MISTRALRS, active=True, used_at=9.0)
+    old = an_engine("b0", architectures=("llama",))
+    fork = an_engine("fork", provenance=Provenance.FORK, architectures=("rare",))
+    rows = [replace(main, architectures=("llama",)), old, mistral, fork]
+
+    def tag(rules: Rules | None = None, rows: Sequence[Engine] = rows, **wanted: Any) -> str:
+        build = routed(rows, Wanted(**wanted), rules or Rules())
+        return "" if build is None else build.tag
+
+    assert tag() == "b1"
+    assert tag(engine="b0") == "b0"
+    assert tag(engine="mistralrs") == "m1"
+    assert tag(engine="llamacpp") == "b1"
+    assert tag(Rules("manual")) == "m1"
+    assert tag(arch="rare") == "fork"
+    assert tag(engine="nope") == ""
+    assert tag(rows=[mistral]) == "m1"
+    assert tag(rows=[]) == ""
+
+
+def test_another_kind_is_not_asked_for_its_devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only llama.cpp has such a list: whom configuration sends elsewhere, the census answers."""
+    on_a_card(monkeypatch)
+    local = with_build(tmp_path, "  (none)", tmp_path / "count")
+    local.engine_rows.add_engine(an_engine("m1", kind=EngineKind.MISTRALRS, server_path=str(tmp_path / "llama-server")))
+    local.models().add(str(tiny().save(tmp_path / "m.gguf")), "mine")
+    (tmp_path / "config.toml").write_text('[model_overrides.mine]\nengine = "mistralrs"\n')
+    devices = preview_here(local)({"model": "mine"})["machine"]["devices"]
+    assert len(devices) == 1
+    assert not (tmp_path / "count").exists()
+    local.close()
+
+
+def test_manual_mode_counts_without_a_daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The build that serves everything is asked, and no other."""
+    on_a_card(monkeypatch)
+    local = with_build(tmp_path, "  (none)", tmp_path / "count")
+    local.engine_rows.add_engine(an_engine("m1", kind=EngineKind.MISTRALRS, server_path=str(tmp_path / "llama-server")))
+    local.engine_rows.set_active(EngineKind.MISTRALRS, "m1", 9.0)
+    path = str(tiny().save(tmp_path / "m.gguf"))
+    (tmp_path / "config.toml").write_text('[engine_routing]\nmode = "manual"\n')
+    assert len(preview_here(local)({"model": path})["machine"]["devices"]) == 1
+    assert not (tmp_path / "count").exists()
+    local.close()

@@ -74,6 +74,33 @@ def test_a_lane_may_bring_builds() -> None:
     assert asset_for(lane, "linux", "arm64") is None
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1:8080", "localhost", "[::1]:1"])
+def test_a_list_of_this_machine_may_name_files_of_it(host: str) -> None:
+    """There is nobody between; a list from elsewhere must not send us to an address inside, and none goes without https."""
+    asset = {"system": "linux", "machine": "x86_64", "url": f"http://{host}/a.tar.gz", "sha256": DIGEST}
+    found: dict[str, Any] = {"version": 1, "lanes": [entry(build=None, assets=[asset])]}
+    assert read_list(found, host="127.0.0.1").lanes[0].assets[0].url == asset["url"]
+    assert read_list(found).lanes == read_list(found, host="lists.example").lanes == ()
+    assert read_list(found, host="10.0.0.2").lanes == ()
+    for other in ("http://a.example/b.zip", "http://127.0.0.1.a.example/b.zip", "http://127.0.0.1:x@a.example/b.zip"):
+        asset["url"] = other
+        assert read_list(found, host="127.0.0.1").lanes == ()
+
+
+@pytest.mark.parametrize(
+    "name", ["127.0.0.1", "localhost", "localhost.", "127.1", "2130706433", "0x7f.1", "a.localhost"]
+)
+def test_a_list_from_elsewhere_names_nothing_on_this_machine(name: str) -> None:
+    """However it is spelled, and with https as well; one of this network names what is in it, but for this machine."""
+    asset = {"system": "linux", "machine": "x86_64", "url": f"https://{name}:8443/a.tar.gz", "sha256": DIGEST}
+    found: dict[str, Any] = {"version": 1, "lanes": [entry(build=None, assets=[asset])]}
+    for host in ("", "lists.example", "10.0.0.2"):
+        assert read_list(found, host=host).lanes == ()
+    assert read_list(found, host="localhost").lanes != ()
+    asset["url"] = "https://files.internal/a.tar.gz"
+    assert (read_list(found, host="lists.example").lanes == ()) is (read_list(found, host="10.0.0.2").lanes != ())
+
+
 @pytest.mark.parametrize(
     ("changes", "field"),
     [

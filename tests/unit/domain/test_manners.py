@@ -9,7 +9,7 @@ def test_llama_cpp_is_what_everything_is_written_for() -> None:
     """It is asked by our own name and lists it, has every route, holds every form, and loses no field."""
     assert (LLAMACPP.asked_as, LLAMACPP.listed_as) == ("{model}", "{model}")
     assert (LLAMACPP.routes, LLAMACPP.forms, LLAMACPP.strips) == (LLAMACPP_ROUTES, set(FORMS), frozenset())
-    assert LLAMACPP.tasks == {Task.CHAT, Task.EMBED}
+    assert LLAMACPP.tasks == {Task.CHAT, Task.EMBED, Task.RERANK}
 
 
 def test_names_are_spelled_for_one_model() -> None:

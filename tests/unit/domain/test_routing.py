@@ -253,9 +253,11 @@ def test_forks_alone_serve_what_they_were_made_for():
     fork = replace(FORK, active=True)
     assert lane_for(NEW, [fork], ALL).engine is fork
     other = Subject(Weights.GGUF, "llama")
-    assert refusal(other, [fork], ALL) == teaching.only_forks(["fork-1"], "llamacpp")
-    assert refusal(other._replace(pin="llamacpp"), [fork], ALL) == teaching.only_forks(["fork-1"], "llamacpp")
-    assert refusal(other, [fork, MISTRAL], HERE) == teaching.only_forks(["fork-1"], "llamacpp")
+    assert refusal(other, [fork], ALL) == teaching.only_forks(["fork-1"], "llamacpp", ["fork-1"])
+    assert refusal(other._replace(pin="llamacpp"), [fork], ALL) == teaching.only_forks(
+        ["fork-1"], "llamacpp", ["fork-1"]
+    )
+    assert refusal(other, [fork, MISTRAL], HERE) == teaching.only_forks(["fork-1"], "llamacpp", ["fork-1", MISTRAL.tag])
     assert lane_for(other._replace(pin="fork-1"), [fork], ALL).engine is fork
 
 

@@ -117,6 +117,8 @@ def test_streams_have_the_real_order(start: Any) -> None:
     [
         ("half_header=close", b"HTTP/1.1 200 OK\r\nContent-Ty"),
         ("garbage", b"\x00\x01this is not HTTP"),
+        ("endless_body", b'"a": 1,\n' * 2**18),
+        ("endless_body=500", b"HTTP/1.1 500"),
         ("garbage_event=2", b"data: {this is not JSON"),
         ("garbage_chunk=2", b"zz\r\nnot a chunk"),
         ("error_event=1", b'data: {"error"'),

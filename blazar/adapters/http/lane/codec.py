@@ -37,6 +37,12 @@ class Said(msgspec.Struct, gc=False):
     tool_calls: list[CallPiece] | None = None
 
 
+class Odds(msgspec.Struct, gc=False):
+    """`logprobs`; only a chat's shape is read."""
+
+    content: list[Any] | None = None
+
+
 class Choice(msgspec.Struct, gc=False):
     """One choice of a chunk or a reply."""
 
@@ -44,6 +50,7 @@ class Choice(msgspec.Struct, gc=False):
     delta: Said | None = None
     message: Said | None = None
     text: str | None = None
+    logprobs: Odds | None = None
     finish_reason: str | None = None
 
 

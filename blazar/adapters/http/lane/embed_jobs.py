@@ -18,18 +18,30 @@ from blazar.application.ports.upstream import ChildCall
 from blazar.domain import teaching
 from blazar.domain.errors import EngineSaid, Malformed
 from blazar.domain.instance.idle import parse_keep_alive
+from blazar.domain.wire.chunking import Document, as_answer, pieces_of, pooled, token_vectors, want_pieces
 from blazar.domain.wire.cutting import Cutting
 from blazar.domain.wire.delta import Usage
-from blazar.domain.wire.embedding import as_base64, embed_reply, legacy_embed_reply, prompt_tokens, vectors
+from blazar.domain.wire.embedding import (
+    as_base64,
+    embed_reply,
+    legacy_embed_reply,
+    prompt_tokens,
+    shortened,
+    vectors,
+    want_dimensions,
+)
 from blazar.domain.wire.normalise import drop_nulls
 from blazar.domain.wire.ollama import embed_request, embed_warnings, legacy_embed_request
 from blazar.domain.wire.openai import reply_bytes
 from blazar.domain.wire.refusal import too_long
-from blazar.domain.wire.request import want_bool
+from blazar.domain.wire.request import ignored, want_bool
 
 _INDEX: Final = re.compile(rb'"index"\s*:\s*(\d{1,9})')
 # Empty vectors, and what engines print for a number that is none. Suspects too much (a null elsewhere), never too little.
 _UNFIT: Final = re.compile(rb'"embedding"\s*:\s*(?:\[\s*\]|"")|null|[\[,]\s*-?(?:nan|inf)', re.IGNORECASE)
+_SENT: Final = frozenset({"model", "input", "encoding_format", "user", "embd_normalize"})
+"""Fields of an OpenAI request that the child sees; the last one is llama-server's own."""
+_READ: Final = _SENT | {"dimensions", "truncate", "late_chunking"}
 _NUMBERS: Final = re.compile(rb'"embedding"\s*:\s*\[')
 
 
@@ -43,17 +55,40 @@ class _EmbedJob(Job):
     _body: dict[str, Any]
     _truncate = False
     _cutting: Cutting | None = None
+    _pieces: Sequence[str] = ()
+    """Those of one text, where it is to be embedded as a whole."""
+    _document: Document | None = None
 
     def call(self, child_model: str) -> ChildCall:
         self._child_model = child_model
+        if self._pieces:
+            if self.late is None:
+                raise Malformed(teaching.late_chunking_off(self.model), "late_chunking")
+            self._document = Document(self._pieces, self.late.most)
+            return self._next_piece(self._document)
+        if self.late is not None:
+            return self._tokenwise(self._body["input"])
         return ChildCall(b"POST", b"/v1/embeddings", codec.encode({**self._body, "model": child_model}), JSON_BODY)
+
+    def _tokenwise(self, given: Any) -> ChildCall:
+        """A vector for each token: this child makes none for a whole input."""
+        body = codec.encode({"input": given, "model": self._child_model})
+        return ChildCall(b"POST", b"/embeddings", body, JSON_BODY)
+
+    def _next_piece(self, document: Document) -> ChildCall:
+        if (asked := document.ask()) is None:
+            return self._tokenwise(document.tokens)
+        text, marked = asked
+        return ChildCall(b"POST", b"/tokenize", codec.encode({"content": text, "add_special": marked}), JSON_BODY)
 
     def again(self, status: int, raw: bytes) -> ChildCall | None:
         """An input longer than the window is a 400 with its sizes, or with `truncate: true` cut to it and sent again (M2, B19)."""
+        if self._document is not None and status < 400:
+            return self._read_on(self._document, raw)
         cutting = self._cutting
         if status >= 400:
             sizes = too_long(raw)
-            if sizes is not None and (cutting is not None or not self._truncate):
+            if sizes is not None and (cutting is not None or self._pieces or not self._truncate):
                 raise Malformed(teaching.input_too_long(*sizes), "input")
             if sizes is None:
                 return None
@@ -72,6 +107,13 @@ class _EmbedJob(Job):
         self.warnings = (*self.warnings, cut)
         return self.call(self._child_model)
 
+    def _read_on(self, document: Document, raw: bytes) -> ChildCall | None:
+        """One piece after the other, then the text as a whole."""
+        if document.ask() is None:
+            return None
+        document.take(self._tokens_in(raw))
+        return self._next_piece(document)
+
     def _tokens_in(self, raw: bytes) -> list[int]:
         tokens = self.decoded(raw).get("tokens")
         if not isinstance(tokens, list) or not all(isinstance(token, int) for token in tokens):
@@ -83,6 +125,23 @@ class _EmbedJob(Job):
 
     def loaded(self, occasion: Occasion, reason: str) -> Whole:
         raise unused(occasion, reason)
+
+    def pooled(self, raw: bytes, count: int) -> bytes:
+        """The child's answer, with one vector for each input where it made one for each token."""
+        late = self.late
+        if late is None:
+            return raw
+        try:
+            said = codec.decode(raw)
+        except ValueError:
+            said = None
+        document = self._document
+        rows = token_vectors(said, 1 if document is not None else count, self.model)
+        if document is not None:
+            found = pieces_of(rows[0], document.spans())
+        else:
+            found = [pooled(vectors, late.pooling) for vectors in rows]
+        return codec.encode(as_answer(found, sum(map(len, rows))))
 
     def decoded(self, raw: bytes) -> dict[str, Any]:
         """The child's answer as an object."""
@@ -107,15 +166,16 @@ class OpenAiEmbedJob(_EmbedJob):
         encoding = body.get("encoding_format", "float")
         if encoding not in ("float", "base64"):
             raise Malformed(teaching.field_must("encoding_format", "encoding"), "encoding_format")
-        if "dimensions" in body:
-            raise Malformed(teaching.field_unsupported("dimensions", teaching.dimensions_unsupported()), "dimensions")
+        self._dimensions = want_dimensions(body)
         self._truncate = want_bool(body, "truncate", default=False)
-        body.pop("truncate", None)
+        self._pieces = want_pieces(body)
         self._base64 = encoding == "base64"
-        self._body = body
+        self.warnings = tuple(ignored(field) for field in body if field not in _READ)
+        self._body = {field: value for field, value in body.items() if field in _SENT}
 
     def whole(self, occasion: Occasion, raw: bytes) -> Whole:
         del occasion
+        raw = self.pooled(raw, self._count)
         usage = usage_in(raw)
         if self._fits(raw):
             return Whole(reply_bytes(raw, self.model), usage)
@@ -124,7 +184,7 @@ class OpenAiEmbedJob(_EmbedJob):
         for row in rows if isinstance(rows, list) else ():
             if isinstance(row, dict) and isinstance(row.get("embedding"), str):
                 row["embedding"] = self._numbers(row["embedding"])
-        found = vectors(answer, self._count, self.model)
+        found = shortened(vectors(answer, self._count, self.model), self._dimensions)
         data = [
             {"object": "embedding", "index": at, "embedding": as_base64(vector) if self._base64 else vector}
             for at, vector in enumerate(found)
@@ -132,8 +192,8 @@ class OpenAiEmbedJob(_EmbedJob):
         return Whole(codec.encode({**answer, "object": "list", "data": data, "model": self.model}), usage)
 
     def _fits(self, raw: bytes) -> bool:
-        """Whether the bytes say what was asked for: every vector there, in order, in its encoding."""
-        if _UNFIT.search(raw) is not None or (_NUMBERS.search(raw) is not None) is self._base64:
+        """Whether the bytes say what was asked for: every vector there, in order, in its encoding and length."""
+        if self._dimensions or _UNFIT.search(raw) is not None or (_NUMBERS.search(raw) is not None) is self._base64:
             return False
         return [int(number) for number in _INDEX.findall(raw)] == list(range(self._count))
 
@@ -156,16 +216,18 @@ class OllamaEmbedJob(_EmbedJob):
         # ODD: nothing is cut unless somebody asks for it, though ollama cuts unless told not to: an answer about a text
         # that was not read is worse than none (B19).
         self._truncate = want_bool(body, "truncate", default=False)
+        self._pieces = () if legacy else want_pieces(body)
         self._legacy = legacy
+        self._dimensions = want_dimensions({"dimensions": body.get("dimensions") or None})  # Go clients send 0 for none
         self._body = legacy_embed_request(body, self.model) if legacy else embed_request(body, self.model)
 
     def whole(self, occasion: Occasion, raw: bytes) -> Whole:
-        answer = self.decoded(raw)
+        answer = self.decoded(self.pooled(raw, len(self._body["input"])))
         usage = Usage(prompt_tokens(answer), 0)
         if self._legacy:
-            return Whole(codec.encode(legacy_embed_reply(answer, self.model)), usage)
-        count = len(self._body["input"])
-        said = embed_reply(answer, count, turn_of(self.model, occasion), occasion.elapsed())
+            return Whole(codec.encode(legacy_embed_reply(answer, self.model, self._dimensions)), usage)
+        count, turn = len(self._body["input"]), turn_of(self.model, occasion)
+        said = embed_reply(answer, count, turn, occasion.elapsed(), self._dimensions)
         return Whole(codec.encode(said), usage)
 
 

@@ -1,10 +1,12 @@
 """The response headers that the lane adds of its own, and the one that it takes over from a child. Decides no status and no body."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from blazar.application.ports.upstream import Headers
+from blazar.domain.kinds import Dialect
+from blazar.domain.wire.anthropic_betas import header_warnings
 
 _MOMENT: Final = re.compile(rb"[0-9A-Za-z,: +-]{1,40}")
 
@@ -16,6 +18,14 @@ def warning_headers(warnings: Sequence[str]) -> Headers:
         (b"x-blazar-warning", "".join(c if " " <= c <= "~" else "?" for c in warning).encode("ascii"))
         for warning in warnings
     ]
+
+
+def dialect_warnings(dialect: Dialect, headers: Mapping[bytes, bytes]) -> tuple[str, ...]:
+    """What a request's own headers ask for in vain."""
+    if dialect is not Dialect.ANTHROPIC:
+        return ()
+    version, betas = headers.get(b"anthropic-version", b""), headers.get(b"anthropic-beta", b"")
+    return header_warnings(version.decode("latin-1"), betas.decode("latin-1")) if version or betas else ()
 
 
 def receipt_headers(constraint: str) -> Headers:

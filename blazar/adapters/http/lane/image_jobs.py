@@ -11,7 +11,7 @@ from blazar.application.ports.upstream import ChildCall
 from blazar.domain import teaching
 from blazar.domain.errors import EngineSaid, Malformed
 from blazar.domain.instance.idle import parse_keep_alive
-from blazar.domain.wire.images import TYPES, image_reply, image_request, image_warnings, size_warnings
+from blazar.domain.wire.images import drawn_otherwise, image_request, image_warnings, pictures_in, with_urls
 
 SEEDS: Final = 2**31
 GENERATIONS: Final = b"/v1/images/generations"
@@ -52,11 +52,10 @@ class ImageJob(Job):
         try:
             answer = codec.decode(raw)
         except ValueError:
-            raise EngineSaid(502, teaching.child_garbled(self.model)) from None
-        media = TYPES[self._body.get("output_format", "png")]
-        changed = image_reply(answer, self.model, urls=self._urls, media=media)
-        self.warnings = (*self.warnings, *size_warnings(self._body, answer))
-        return Whole(raw if changed is None else codec.encode(changed))
+            raise EngineSaid(502, teaching.child_drew_nothing(self.model)) from None
+        pictures = pictures_in(answer, self.model, self._body.get("n", 1))
+        self.warnings = (*self.warnings, *drawn_otherwise(self._body, pictures))
+        return Whole(codec.encode(with_urls(answer, pictures)) if self._urls else raw)
 
     def loaded(self, occasion: Occasion, reason: str) -> Whole:
         raise unused(occasion, reason)

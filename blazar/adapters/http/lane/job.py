@@ -3,9 +3,14 @@
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, Protocol
 
+from blazar.adapters.http.lane.codec import decode_chunk
+from blazar.application.ports.saved import Saved
 from blazar.application.ports.upstream import ChildCall, Headers
 from blazar.domain.manners import LLAMACPP, Manners
+from blazar.domain.wire.answer import Answer, answer_of
+from blazar.domain.wire.chunking import Late
 from blazar.domain.wire.delta import Failed, Usage
+from blazar.domain.wire.responses_items import Recalled
 from blazar.domain.wire.structured import Asked
 from blazar.domain.wire.turn import Turn
 
@@ -16,7 +21,8 @@ JSON_BODY: Final[Headers] = ((b"content-type", b"application/json"),)
 class Occasion(NamedTuple):
     """The circumstances of one answer: the child's name for the model, the trace, Unix time of the request, how long it loaded.
 
-    `manners` is how this child wants to be asked, `window` what it may hold in tokens (0: unknown).
+    `manners` is how this child wants to be asked, `window` what it may hold in tokens (0: unknown), and
+    `window_key` the setting that bounds that.
     """
 
     child_model: str
@@ -26,6 +32,7 @@ class Occasion(NamedTuple):
     elapsed: Callable[[], float]
     manners: Manners = LLAMACPP
     window: int = 0
+    window_key: str = "ctx"
 
 
 class Whole(NamedTuple):
@@ -62,6 +69,34 @@ class Stream(Protocol):
         ...
 
 
+class Keeps(Protocol):
+    """What a job that has to do with kept things says of itself."""
+
+    stream: bool
+    warnings: Sequence[str]
+    stores: bool
+    """The answer is to be kept."""
+    background: bool
+    """It is not waited for."""
+    collects: bool
+    """What is kept is read out of the bytes that were sent."""
+    previous: str
+    references: Sequence[str]
+    files: Sequence[str]
+
+    def recall(self, recalled: Recalled) -> None:
+        """What the request goes on from is here. Raises `Malformed`."""
+        ...
+
+    def ends(self, data: bytes) -> bool:
+        """Whether with these bytes the answer is whole."""
+        ...
+
+    def saved(self, owner: str, sent: bytes, now: float) -> Saved | None:
+        """What is to be kept; None where it is no whole answer. Called in a thread."""
+        ...
+
+
 class Job(Protocol):
     """One request, understood. Built before anything is leased; raises `Malformed` while it is built."""
 
@@ -71,11 +106,18 @@ class Job(Protocol):
     num_ctx: int
     load_only: bool  # no prompt: only load, or with keep_alive 0 unload
     vision: bool = False  # it brings pictures
+    tools: bool = False  # it offers tools that may be called
     warnings: Sequence[str]
+    window_key: str = "ctx"
+    """The setting that bounds what its child may hold; told before `call`."""
     schema: Asked | None = None
     """The schema wanted of the answer, to be judged before anything is leased."""
     constraint: str = ""
     """What the engine holds the answer to, in the receipt's words (D19); empty: nothing, or not all that was asked for."""
+    late: Late | None = None
+    """What its child leaves to us of an embedding; told before `call`."""
+    keeps: Keeps | None = None
+    """What it has to do with kept things; nearly every request has nothing."""
 
     def call(self, child_model: str) -> ChildCall:
         """The request in the child's words."""
@@ -88,6 +130,17 @@ class Job(Protocol):
         """
         ...
 
+    def texts(self, raw: bytes) -> Sequence[str]:
+        """What is to be judged of a buffered answer that shall have a schema; nothing of one that is no answer."""
+        answer = answer_of(raw, decode_chunk, self.model)
+        if isinstance(answer, Failed):
+            return ()
+        return formed(self.schema, answer)
+
+    def more(self) -> ChildCall | None:
+        """What to ask the child next once a stream of it has ended well, to go on with the same answer; nearly always nothing."""
+        return None
+
     def open_stream(self, occasion: Occasion) -> Stream: ...
 
     def whole(self, occasion: Occasion, raw: bytes) -> Whole:
@@ -97,6 +150,13 @@ class Job(Protocol):
     def loaded(self, occasion: Occasion, reason: str) -> Whole:
         """The answer to a `load_only` request; `reason` is "load" or "unload"."""
         ...
+
+
+def formed(schema: Asked | None, answer: Answer) -> tuple[str, ...]:
+    """The texts that shall have the form: the answer's own, or what the tool that had to be called is called with."""
+    if schema is None or not schema.of_call:
+        return (answer.text,)
+    return tuple(call.arguments for call in answer.calls) or ("",)
 
 
 def turn_of(model: str, occasion: Occasion, *, thinking: bool = True) -> Turn:

@@ -1,9 +1,12 @@
-"""Whether the schema that a caller wants its answer to have is one. Asked before anything is leased, so that a wrong one loads no model.
+"""Whether the schema that a caller wants its answer to have is one, and whether a buffered answer has it (D19).
+
+The first is asked before anything is leased, so that a wrong one loads no model.
 
 Must not keep the event loop: the library behind it is imported on the first question, and a judgement takes milliseconds.
 """
 
 import asyncio
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Final
 
@@ -35,3 +38,7 @@ class SchemaJudge:
         if len(self._sound) >= MOST_KNOWN:
             self._sound.clear()
         self._sound.add(digest)
+
+    async def agrees(self, asked: Asked, texts: Sequence[str]) -> bool:
+        """Whether all of these are JSON of the schema."""
+        return await asyncio.to_thread(lambda: all(self._schemas.agrees(asked.schema, text) for text in texts))

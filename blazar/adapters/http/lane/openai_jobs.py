@@ -7,20 +7,25 @@ import re
 from typing import Any, Final
 
 from blazar.adapters.http.lane import codec
-from blazar.adapters.http.lane.job import JSON_BODY, Job, Occasion, Whole, unused
+from blazar.adapters.http.lane.job import JSON_BODY, Job, Occasion, Stream, Whole, unused
+from blazar.adapters.http.lane.kept_chat import KeptChat
 from blazar.adapters.http.lane.peek import Peek, given, peek
 from blazar.adapters.http.lane.receipt import kept
 from blazar.adapters.http.lane.second import SecondTry
-from blazar.adapters.http.lane.streams import Passthrough
+from blazar.adapters.http.lane.several_jobs import SeveralJob
+from blazar.adapters.http.lane.streams import Passthrough, TextPassthrough
 from blazar.adapters.http.lane.translated_jobs import InfillJob
 from blazar.application.ports.upstream import ChildCall
 from blazar.domain.errors import EngineSaid
 from blazar.domain.instance.idle import parse_keep_alive
 from blazar.domain.wire.answer import answer_of
+from blazar.domain.wire.completions import reshaped, tells_logprobs, want_logprobs
 from blazar.domain.wire.delta import Failed, Usage
 from blazar.domain.wire.normalise import brings_media
-from blazar.domain.wire.openai import STRIPPED, check, normalise, plan, refuse_unmade, reply_bytes
+from blazar.domain.wire.openai import STRIPPED, check, normalise, passed, plan, refuse_unmade, reply_bytes
 from blazar.domain.wire.polite import with_thought
+from blazar.domain.wire.sampling import check_sampling
+from blazar.domain.wire.several import split
 from blazar.domain.wire.structured import constraint_of, wanted_schema
 
 CHAT: Final = b"/v1/chat/completions"
@@ -28,6 +33,8 @@ _TAIL: Final = 4096  # an answer's counts stand at its end; llama-server's timin
 _HEAD: Final = 512  # an embedding's stand before the vectors
 _PROMPT: Final = re.compile(rb'"prompt_tokens"\s*:\s*(\d{1,12})')
 _COMPLETION: Final = re.compile(rb'"completion_tokens"\s*:\s*(\d{1,12})')
+COMPLETIONS: Final = b"/v1/completions"
+_PROMPTS: Final = re.compile(rb'"prompt"\s*:\s*\[\s*["\[]')
 _NO_CHOICE: Final = re.compile(rb'"choices"\s*:\s*(?!\s|\[\s*\{)')
 """Anything but a list that begins with an object: none, null, a text."""
 
@@ -44,26 +51,43 @@ class ChatJob(Job):
         self.keep_alive: float | None = None
         self.warnings: tuple[str, ...] = seen.ignored(chat=path == CHAT)
         self._body: dict[str, Any] | None = None
+        self._same = False
         self._child_model = self.model
         self._second = SecondTry("response_format")
         self._needs = "messages" if path == CHAT else "prompt"
+        self.tools = path == CHAT and seen.offers_tools
         if b'"messages"' not in raw and b'"prompt"' not in raw:
             check({}, self._needs)
         self._plan = plan(raw, seen, self.model)
         if seen.strips:
             refuse_unmade(given(seen.echo), given(seen.best_of))
             self.keep_alive = parse_keep_alive(given(seen.keep_alive))
-        if seen.strips or self._plan.parse:
+        check_sampling(seen.stop, seen.logit_bias, seen.reasoning_effort)
+        self._bare = path != CHAT and want_logprobs(seen.logprobs)
+        if seen.strips or self._bare or self._plan.parse:
             self._parse()
+            self._pass_if_same()
         if seen.constrains:
             self._constrain()
+        if seen.store not in (None, False) and path == CHAT:
+            self.keeps = KeptChat(self, seen.store, raw)
 
     def _parse(self) -> None:
         outcome = normalise(codec.body_object(self._raw), self.model, self._needs)
         for field in STRIPPED:
             outcome.body.pop(field, None)
+        if self._bare:
+            outcome.body["logprobs"] = 1
+        self._same = outcome.same
         self._body, self.warnings = outcome.body, (*self.warnings, *outcome.warnings)
         self.vision = brings_media(outcome.body.get("messages"))
+
+    def _pass_if_same(self) -> None:
+        """What was parsed only to be looked at goes to the child in its own bytes (D15)."""
+        if self._same and not self._seen.strips and not self._bare and b"null" not in self._raw:
+            body = passed(self._raw, self._seen, self.model)
+            if body is not None:
+                self._plan, self._body = self._plan._replace(body=body, parse=False), None
 
     def _constrain(self) -> None:
         """The wanted form as the child gets it: raw completions take a schema and a grammar, and no `response_format`."""
@@ -73,7 +97,7 @@ class ChatJob(Job):
         self.schema, self.constraint = wanted_schema(sent), constraint_of(sent)
 
     def again(self, status: int, raw: bytes) -> ChildCall | None:
-        if status < 400 or not self._second.may(status, raw):
+        if status < 400 or not self._second.may(status, raw, self.window_key):
             return None
         if self._body is None:
             self._parse()
@@ -87,8 +111,8 @@ class ChatJob(Job):
     def call(self, child_model: str) -> ChildCall:
         self._child_model = child_model
         if self._body is None and child_model != self.model:
-            self._plan = plan(self._raw, self._seen, child_model)
-            if self._plan.parse:
+            self._plan = self._plan._replace(body=passed(self._raw, self._seen, child_model))
+            if self._plan.body is None:
                 self._parse()
         if self._body is None:
             assert self._plan.body is not None
@@ -96,7 +120,9 @@ class ChatJob(Job):
         self._body["model"] = child_model
         return ChildCall(b"POST", self._path, codec.encode(self._body), JSON_BODY)
 
-    def open_stream(self, occasion: Occasion) -> Passthrough:
+    def open_stream(self, occasion: Occasion) -> Stream:
+        if self._path != CHAT:
+            return TextPassthrough(self.model, occasion, drop_usage=self._plan.drop_usage, bare=self._bare)
         return Passthrough(self.model, occasion, drop_usage=self._plan.drop_usage)
 
     def whole(self, occasion: Occasion, raw: bytes) -> Whole:
@@ -106,24 +132,46 @@ class ChatJob(Job):
             if isinstance(answer, Failed):
                 raise EngineSaid(answer.status, answer.message)
             self.constraint = kept(self.constraint, answer.text)
-        return Whole(with_thought(reply_bytes(raw, self.model), occasion.manners), usage_in(raw))
+        said = with_thought(reply_bytes(raw, self.model), occasion.manners)
+        if self._path != CHAT and tells_logprobs(raw):
+            said = codec.encode(reshaped(codec.decode(said), bare=self._bare))
+        return Whole(said, usage_in(raw))
 
     def loaded(self, occasion: Occasion, reason: str) -> Whole:
         raise unused(occasion, reason)
 
 
-def chat(raw: bytes) -> ChatJob:
+def chat(raw: bytes) -> Job:
     """A chat request."""
-    return ChatJob(CHAT, raw, peek(raw))
+    seen = peek(raw)
+    return ChatJob(CHAT, raw, seen) if _alone(seen) else _several(CHAT, raw, seen)
 
 
 def completion(raw: bytes) -> Job:
     """A raw completion; with a suffix, the middle of a text."""
     seen = peek(raw)
     if not seen.suffix:
-        return ChatJob(b"/v1/completions", raw, seen)
+        one = _alone(seen) and _PROMPTS.search(raw) is None
+        return ChatJob(COMPLETIONS, raw, seen) if one else _several(COMPLETIONS, raw, seen)
     refuse_unmade(given(seen.echo), given(seen.best_of))
     return InfillJob(codec.body_object(raw))
+
+
+def _alone(seen: Peek) -> bool:
+    """Whether no more than one answer is wanted of a prompt, said as engines take it."""
+    return seen.n is None or (seen.n == 1 and seen.n is not True)
+
+
+def _several(path: bytes, raw: bytes, seen: Peek) -> Job:
+    """One job, or one for each answer that is wanted."""
+    body = codec.body_object(raw)
+    asked = split(body)
+    if asked is None:
+        return ChatJob(path, raw, seen)
+    job = SeveralJob(asked, lambda part: ChatJob(path, part, peek(part)))
+    if path == CHAT and seen.store not in (None, False):
+        job.keeps = KeptChat(job, seen.store, raw)
+    return job
 
 
 def usage_in(raw: bytes) -> Usage | None:

@@ -3,6 +3,7 @@
 Measured at 0.35 µs for 0.5 KB and 7.6 µs for 29 KB, where a full parse needs 25.
 """
 
+import re
 from typing import Any, Final
 
 import msgspec
@@ -24,6 +25,15 @@ class Peek(msgspec.Struct):
     suffix: Any = msgspec.UNSET
     echo: Any = msgspec.UNSET
     best_of: Any = msgspec.UNSET
+    # Never decoded here: a catalog of tools is most of many a body.
+    tools: msgspec.Raw = msgspec.Raw()
+    tool_choice: Any = None
+    # How many, and what engines pass over where it is of a wrong type.
+    n: Any = None
+    logprobs: Any = None
+    stop: Any = None
+    logit_bias: Any = None
+    reasoning_effort: Any = None
     # What the answer shall look like.
     response_format: Any = None
     json_schema: Any = None
@@ -34,9 +44,10 @@ class Peek(msgspec.Struct):
     functions: Any = None
     modalities: Any = None
     prediction: Any = None
-    store: Any = None
     verbosity: Any = None
     web_search_options: Any = None
+    # Whether the answer is to be kept.
+    store: Any = None
 
     @property
     def strips(self) -> bool:
@@ -49,6 +60,12 @@ class Peek(msgspec.Struct):
         """Whether the answer shall have a form."""
         return (self.response_format, self.json_schema, self.grammar) != _NO_FORM
 
+    @property
+    def offers_tools(self) -> bool:
+        """As `normalise.offers_tools`, of a body that is not decoded."""
+        raw = bytes(self.tools)
+        return bool(raw) and self.tool_choice != "none" and _NO_TOOLS.fullmatch(raw) is None
+
     def form(self) -> dict[str, Any]:
         """The form, by the names that the fields have in the body."""
         return {"response_format": self.response_format, "json_schema": self.json_schema, "grammar": self.grammar}
@@ -59,11 +76,14 @@ class Peek(msgspec.Struct):
             return () if self.response_format is None else ignored_fields({"response_format": self.response_format})
         # Named one by one: this runs for every request, and nearly always finds nothing.
         held = (self.audio, self.function_call, self.functions, self.modalities)
-        more = (self.prediction, self.store, self.verbosity, self.web_search_options)
-        return () if held == _NOTHING == more else ignored_fields(dict(zip(IGNORED_CHAT, held + more, strict=True)))
+        more = (self.prediction, self.verbosity, self.web_search_options)
+        if held == _NOTHING and more == _NO_FORM:
+            return ()
+        return ignored_fields(dict(zip(IGNORED_CHAT, held + more, strict=True)))
 
 
 _UNSET: Final = (msgspec.UNSET,) * 4
+_NO_TOOLS: Final = re.compile(rb"\s*(?:null|false|\[\s*\])\s*")
 _NO_FORM: Final = (None,) * 3
 _NOTHING: Final = (None,) * 4
 

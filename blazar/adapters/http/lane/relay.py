@@ -4,21 +4,23 @@ The status is decided before any byte (cases A12, C12): a child that fails first
 everything here is called by the event loop, and the coroutine in `core` wakes once, at the end.
 """
 
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from blazar.adapters.http.errors import JSON, problem, status_of
 from blazar.adapters.http.lane.headers import receipt_headers, retry_after_in, warning_headers
-from blazar.adapters.http.lane.job import Job, Occasion
+from blazar.adapters.http.lane.job import Job, Occasion, Stream
 from blazar.adapters.http.lane.reply import Reply
 from blazar.adapters.http.lane.voice import spoken
 from blazar.application.ports.clock import Clock, Timer
 from blazar.application.ports.upstream import ChildCall, Exchange, Headers, Sink, Upstream
 from blazar.domain import teaching
-from blazar.domain.errors import BlazarError, ChildSilent, EngineSaid, Fault, Malformed
+from blazar.domain.errors import BlazarError, ChildSilent, EngineSaid, Fault, Malformed, TooLarge
 from blazar.domain.kinds import Dialect
 from blazar.domain.manners import Manners
 from blazar.domain.wire.delta import Failed, Usage
 from blazar.domain.wire.envelopes import child_message
+from blazar.domain.wire.polite import as_it_is
 from blazar.domain.wire.refusal import callers_fault, field_in
 
 LARGEST_ERROR: Final = 1024 * 1024
@@ -31,7 +33,7 @@ STREAM_HEADERS: Final = ((b"cache-control", b"no-cache"), (b"x-accel-buffering",
 
 
 class Limits(NamedTuple):
-    """`child_header_timeout_secs`, its twin for pictures, and the heartbeat of silent streams, in seconds; 0 turns each off.
+    """`child_header_timeout_secs`, its twin for pictures, and the heartbeat of silent streams, in seconds; 0 turns each off. `fetches` is `image_fetch`.
 
     The first bounds the wait for a child's head, and any later silence to at most twice that (case D9).
     """
@@ -39,6 +41,9 @@ class Limits(NamedTuple):
     header_timeout: float = 120.0
     heartbeat: float = 15.0
     picture_timeout: float = 900.0
+    fetches: bool = True
+    late_tokens: int = 8192
+    """`late_chunking_max_tokens`."""
 
     def patience(self, manners: Manners) -> float:
         """How long a child of this kind may say nothing."""
@@ -51,6 +56,7 @@ class Relay(Sink):
     def __init__(self, job: Job, occasion: Occasion, reply: Reply, extra: Headers) -> None:
         self._job, self._occasion, self._reply, self._extra = job, occasion, reply, extra
         self._manners = occasion.manners
+        job.window_key = occasion.window_key
         self._stream = job.open_stream(occasion) if job.stream else None
         self._upstream: Upstream | None = None
         self._exchange: Exchange | None = None
@@ -65,7 +71,11 @@ class Relay(Sink):
         self._fresh = False  # something was said since the last beat
         self._heard = False  # the child sent something since the silence timer was set
         self._held = False  # its client reads slowly: the child's silence is our doing
+        self._left = False  # the client has gone, and the child computes to the end all the same
+        self._release: Callable[[], None] | None = None
         self.outcome: BlazarError | None = None
+        self.unjudged: bytes | None = None
+        """A whole answer that shall have a schema: what it is said with is known when it was judged (D19)."""
         self.broken = False
         """The child answered 5xx or broke (case G6)."""
         self.usage: Usage | None = None
@@ -88,9 +98,16 @@ class Relay(Sink):
         if self._stream is not None and limits.heartbeat:
             self._beat_timer = clock.call_later(limits.heartbeat, lambda: self._beat(clock, limits.heartbeat))
 
-    def close(self) -> None:
-        """Leave nothing running, however it ended."""
-        self._settle(None)
+    def close(self, release: Callable[[], None]) -> None:
+        """Leave nothing running, however it ended, and `release` the place at the child.
+
+        One that cannot be stopped keeps it until it has ended: who comes next waits in line, and not in vain at a child that is busy.
+        """
+        if self._left and not self._over:
+            self._release = release
+        else:
+            self._settle(None)
+            release()
 
     def tell(self, error: BlazarError, dialect: Dialect) -> None:
         """The error as the last thing said: with its status where nothing was sent, else inside the stream (D35)."""
@@ -102,6 +119,15 @@ class Relay(Sink):
             reply.abort()
         else:
             refuse(reply, error, dialect, self._occasion.trace)
+
+    def say_judged(self) -> None:
+        """The answer that was held back for its judgement."""
+        assert self.unjudged is not None
+        try:
+            self._say_whole(self.unjudged)
+        except EngineSaid as error:
+            self.broken = True
+            self.outcome = error
 
     # From the child.
 
@@ -134,12 +160,15 @@ class Relay(Sink):
         verdict: BlazarError | None = Fault(teaching.internal(self._occasion.trace))
         call: ChildCall | None = None
         try:
-            if self._stream is not None and self._succeeded:
-                self._end_stream(self._stream.flush())
+            if self._left:
+                self.broken = self.broken and not callers_fault(self._status, b"".join(self._parts))
+                verdict = None
+            elif self._stream is not None and self._succeeded:
+                call = self._go_on(self._stream)
             elif (call := self._job.again(self._status, raw := b"".join(self._parts))) is not None:
                 self._ask_again(call)
             elif self._succeeded:
-                self._say_whole(raw)
+                self._on_whole(raw)
                 verdict = None
             elif self._status == UNAUTHORIZED:
                 # The key is the gateway's own, never the caller's: some other program has come by the port (G17).
@@ -153,17 +182,36 @@ class Relay(Sink):
         except EngineSaid as error:
             self.broken = True
             verdict = error
-        except Malformed as error:
+        except (Malformed, TooLarge) as error:
             self.broken = False  # whatever status the child chose for it, the request was at fault
             verdict = error
         finally:
             if call is None:
                 self._settle(verdict)
 
+    def _on_whole(self, raw: bytes) -> None:
+        """One that shall have a schema is judged first, and not on the loop: `core` has it done and calls `say_judged`."""
+        if self._job.schema is not None and self._job.constraint:
+            self.unjudged = raw
+        else:
+            self._say_whole(raw)
+
     def _said(self, status: int, raw: bytes) -> EngineSaid:
         """The child's own refusal, with the field that it names."""
         text = child_message(raw, self._job.model)
         return EngineSaid(status, text, field_in(text), self._retry_after)
+
+    def _go_on(self, stream: Stream) -> ChildCall | None:
+        """A stream of the child has ended: with it the answer, or only a part of it."""
+        out = stream.flush()
+        call = None if stream.failed is not None else self._job.more()
+        if call is None:
+            self._end_stream(out)
+            return None
+        if out:
+            self._say(out)
+        self._ask_again(call)
+        return call
 
     def _ask_again(self, call: ChildCall) -> None:
         """The same place at the same child, another request: its first answer was not the last word."""
@@ -177,10 +225,12 @@ class Relay(Sink):
     def _spoken(self, call: ChildCall) -> ChildCall:
         """In the words of this child's kind; what it will not do is told the caller."""
         job = self._job
-        call, made = spoken(call, self._manners, self._occasion.window)
+        form_field = "response_format" if job.schema is None else job.schema.field
+        call, made = spoken(call, self._manners, self._occasion.window, form_field)
         if made.warnings:
             job.warnings = tuple(dict.fromkeys((*job.warnings, *made.warnings)))
-        if not made.held:
+        # Of a tool that must be called other kinds are not known to hold the arguments to its schema.
+        if not made.held or (job.schema is not None and job.schema.of_call and not as_it_is(self._manners)):
             job.constraint = ""
         return call
 
@@ -193,9 +243,21 @@ class Relay(Sink):
         return 200 <= self._status < 300
 
     def _collect(self, data: bytes) -> None:
-        if self._size < LARGEST_ERROR or self._succeeded:
-            self._parts.append(data)
-            self._size += len(data)
+        """Of an answer that never ends no more than its bound; of a refusal its beginning, which is all that anybody reads."""
+        self._parts.append(data)
+        self._size += len(data)
+        if not self._succeeded:
+            if self._size >= LARGEST_ERROR:
+                self._hang_up()
+                self.on_end()
+        elif self._size > (most := self._manners.largest):
+            self._parts.clear()
+            self.broken = True
+            self._settle(EngineSaid(502, teaching.child_answer_too_large(self._job.model, most)))
+
+    def _hang_up(self) -> None:
+        if self._exchange is not None:
+            self._exchange.abort()
 
     def _end_stream(self, out: bytes) -> None:
         """The stream said its last; `out` may hold the error that ended it (case D7: the child is stopped at once)."""
@@ -270,8 +332,23 @@ class Relay(Sink):
         self._beat_timer = clock.call_later(interval, lambda: self._beat(clock, interval))
 
     def _leave(self) -> None:
-        """The client has gone, during prefill too: the child's connection closes at once (cases K1, K2)."""
-        self._settle(None)
+        """The client has gone, during prefill too: the child's connection closes at once (cases K1, K2).
+
+        ODD: a child that cannot be stopped keeps its place: how its answer ends is how we know when it is free.
+        """
+        if self._stream is not None or not self._manners.finishes:
+            self._settle(None)
+            return
+        self._left = True
+        if self._held:
+            self._resume()
+        self._part()
+
+    def _part(self) -> None:
+        """Of the client: let `core` go on."""
+        reply = self._reply
+        reply.on_gone = reply.on_pause = reply.on_resume = None
+        reply.release()
 
     def _settle(self, outcome: BlazarError | None) -> None:
         """Once: stop timers and child, let `core` go on."""
@@ -284,9 +361,10 @@ class Relay(Sink):
                 timer.cancel()
         if self._exchange is not None:
             self._exchange.abort()  # no-op after an end
-        reply = self._reply
-        reply.on_gone = reply.on_pause = reply.on_resume = None
-        reply.release()
+        if not self._left:
+            self._part()
+        elif self._release is not None:
+            self._release()
 
 
 def send_whole(reply: Reply, body: bytes, extra: Headers = ()) -> None:

@@ -17,10 +17,11 @@ class SecondTry:
         self._format_field = format_field
         self._relaxing: Relaxing | None = None
 
-    def may(self, status: int, raw: bytes) -> bool:
-        """Whether another try could help. Raises `Malformed` where the prompt is too long (B5, B6)."""
+    def may(self, status: int, raw: bytes, window_key: str = "ctx") -> bool:
+        """Whether another try could help. Raises `Malformed` where the prompt is too long (B5, B6); it advises what binds."""
         if (sizes := too_long(raw)) is not None:
-            raise Malformed(teaching.prompt_too_long(*sizes))
+            said = teaching.prompt_too_long if window_key == "ctx" else teaching.prompt_over_share
+            raise Malformed(said(*sizes))
         return refused_grammar(status, raw)
 
     @property

@@ -9,6 +9,7 @@ from typing import Final
 from blazar.adapters.http.lane.codec import decode_chunk
 from blazar.adapters.http.lane.job import Occasion, Stream
 from blazar.domain.wire.child import ChildReader
+from blazar.domain.wire.completions import TextFilter
 from blazar.domain.wire.delta import Delta, Failed, Usage, Writer
 from blazar.domain.wire.openai_stream import StreamFilter
 from blazar.domain.wire.polite import with_thought
@@ -35,6 +36,22 @@ class Passthrough(StreamFilter):
 
     def flush(self) -> bytes:
         return with_thought(StreamFilter.flush(self), self._manners)
+
+    def spoke(self, out: bytes) -> bool:
+        return out.count(b"data: ") > 1
+
+    def beat(self) -> bytes:
+        return COMMENT
+
+
+class TextPassthrough(TextFilter):
+    """The same for raw completions."""
+
+    __slots__ = ("content_type",)
+
+    def __init__(self, model: str, occasion: Occasion, *, drop_usage: bool, bare: bool) -> None:
+        TextFilter.__init__(self, decode_chunk, model, drop_usage, occasion.child_model, bare=bare)
+        self.content_type = EVENT_STREAM
 
     def spoke(self, out: bytes) -> bool:
         return out.count(b"data: ") > 1

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from blazar.adapters.http.lane import codec
-from blazar.adapters.http.lane.job import JSON_BODY, Job, Occasion, Stream, Whole, turn_of, unused
+from blazar.adapters.http.lane.job import JSON_BODY, Job, Occasion, Stream, Whole, formed, turn_of, unused
 from blazar.adapters.http.lane.peek import model_of
 from blazar.adapters.http.lane.receipt import kept
 from blazar.adapters.http.lane.second import SecondTry
@@ -22,7 +22,7 @@ from blazar.domain.wire.answer import Answer, answer_of
 from blazar.domain.wire.anthropic_stream import BlockWriter
 from blazar.domain.wire.child import ChildReader
 from blazar.domain.wire.delta import Failed
-from blazar.domain.wire.normalise import brings_media
+from blazar.domain.wire.normalise import brings_media, offers_tools
 from blazar.domain.wire.ollama_stream import NdjsonWriter
 from blazar.domain.wire.openai import wants_usage
 from blazar.domain.wire.request import INFILL, ChildRequest
@@ -34,7 +34,7 @@ NOT_MADE_FOR: Final = 501
 Read = Callable[[Mapping[str, Any], str], ChildRequest]
 
 
-class _TurnJob(Job):
+class TurnJob(Job):
     """One turn of a conversation in a dialect that the child does not speak."""
 
     format_field = "output_config"
@@ -47,6 +47,7 @@ class _TurnJob(Job):
         self.num_ctx = request.num_ctx or 0
         self.load_only = request.load_only
         self.vision = brings_media(request.body.get("messages"))
+        self.tools = offers_tools(request.body)
         self.warnings: Sequence[str] = request.warnings
         self.schema, self.constraint = request.schema, request.constraint
         self._second = SecondTry(self.format_field)
@@ -56,11 +57,11 @@ class _TurnJob(Job):
     def again(self, status: int, raw: bytes) -> ChildCall | None:
         if status == NOT_MADE_FOR and self._infills:
             raise Malformed(teaching.field_unsupported("suffix", teaching.infill_unsupported()), "suffix")
-        if status < 400 or not self._second.may(status, raw):
+        if status < 400 or not self._second.may(status, raw, self.window_key):
             return None
         warnings = self._second.amend(self._request.body)
         self.warnings = (*self.warnings, *warnings)
-        if self._second.eased:
+        if self._second.eased or (warnings and self.schema is not None and self.schema.of_call):
             self.constraint = ""
         return self.call(self._request.body["model"]) if warnings else None
 
@@ -78,7 +79,8 @@ class _TurnJob(Job):
         answer = answer_of(raw, self._decode, self.model)
         if isinstance(answer, Failed):
             raise EngineSaid(answer.status, answer.message)
-        self.constraint = kept(self.constraint, answer.text)
+        for text in formed(self.schema, answer):
+            self.constraint = kept(self.constraint, text)
         return answer
 
     def reader(self) -> ChildReader:
@@ -86,25 +88,29 @@ class _TurnJob(Job):
         return ChildReader(self._decode, self.model)
 
 
-class OllamaJob(_TurnJob):
+class OllamaJob(TurnJob):
     """`/api/chat` and `/api/generate`."""
 
     format_field = "format"
 
+    def __init__(self, body: Mapping[str, Any], read: Read) -> None:
+        super().__init__(body, read)
+        self._extra = ollama.extra_of(body, self._request)
+
     def open_stream(self, occasion: Occasion) -> Stream:
-        writer = NdjsonWriter(self._request.shape, self.turn(occasion), occasion.elapsed, codec.quote)
+        writer = NdjsonWriter(self._request.shape, self.turn(occasion), occasion.elapsed, codec.quote, self._extra)
         return Translated(self.reader(), writer, NDJSON, bytes)  # NDJSON has nothing that means nothing
 
     def whole(self, occasion: Occasion, raw: bytes) -> Whole:
         answer = self.answer(raw)
-        said = ollama.reply(self._request.shape, self.turn(occasion), answer, occasion.elapsed())
+        said = ollama.reply(self._request.shape, self.turn(occasion), answer, occasion.elapsed(), self._extra)
         return Whole(codec.encode(said), answer.usage)
 
     def loaded(self, occasion: Occasion, reason: str) -> Whole:
         return Whole(codec.encode(ollama.load_reply(self._request.shape, self.turn(occasion), reason)))
 
 
-class InfillJob(_TurnJob):
+class InfillJob(TurnJob):
     """`/v1/completions` with a suffix."""
 
     format_field = "json_schema"
@@ -125,23 +131,23 @@ class InfillJob(_TurnJob):
         raise unused(occasion, reason)
 
 
-class MessagesJob(_TurnJob):
+class MessagesJob(TurnJob):
     """`/v1/messages`."""
 
     def open_stream(self, occasion: Occasion) -> Stream:
-        writer = BlockWriter(self.turn(occasion), codec.quote)
+        writer = BlockWriter(self.turn(occasion), codec.quote, occasion.window)
         # Until the message has begun its dialect has no ping (case C12); a comment is no event at all.
         return Translated(self.reader(), writer, EVENT_STREAM, lambda: writer.ping() or COMMENT)
 
     def whole(self, occasion: Occasion, raw: bytes) -> Whole:
         answer = self.answer(raw)
-        return Whole(codec.encode(anthropic.reply(self.turn(occasion), answer)), answer.usage)
+        return Whole(codec.encode(anthropic.reply(self.turn(occasion), answer, occasion.window)), answer.usage)
 
     def loaded(self, occasion: Occasion, reason: str) -> Whole:
         raise unused(occasion, reason)
 
 
-class CountJob(_TurnJob):
+class CountJob(TurnJob):
     """`/v1/messages/count_tokens`: the child renders the same prompt as for the real call and counts it (case C3)."""
 
     def __init__(self, body: Mapping[str, Any]) -> None:

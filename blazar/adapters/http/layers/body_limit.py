@@ -1,21 +1,26 @@
-"""How large a JSON body may be (D12), by its announced length and by what really arrives. URL and header sizes are the server's."""
+"""How large a body may be (D12), by its announced length and by what really arrives. URL and header sizes are the server's.
+
+JSON has one limit; a row of the route table that takes uploads has its own, which is looked up only beyond that.
+"""
 
 from collections.abc import Awaitable
+from typing import NamedTuple
 
 from blazar.adapters.http.asgi import App, Message, Receive, Scope, Send, headers_of
 from blazar.adapters.http.errors import refuse
 from blazar.adapters.http.layers.doors import Doors
+from blazar.adapters.http.routes import upload_at
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed, TooLarge
 
 # A client that is still sending sees a reset instead of our answer when the socket is closed under it. So what is too
-# much is read and dropped, up to this many times the limit; beyond that the reset is the answer.
-_DRAIN = 4
+# much is read and dropped, up to this many times the limit of JSON more; beyond that the reset is the answer.
+_DRAIN = 3
 
 
 def body_limit(app: App, doors: Doors) -> App:
     """Refuse a body above the limit with 413, before or while it is read."""
-    limit = doors.body_limit
+    usual = doors.body_limit
 
     def layer(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] != "http":
@@ -24,27 +29,42 @@ def body_limit(app: App, doors: Doors) -> App:
         announced = headers.get(b"content-length")
         if announced is None:
             if b"transfer-encoding" in headers or scope.get("http_version") not in ("1.0", "1.1"):
-                return _counted(app, scope, (receive, send), limit)
+                return _counted(app, scope, (receive, send), Bound(limit_of(scope, usual), _DRAIN * usual))
             return app(scope, receive, send)
         if not announced.isdigit():
             return refuse(scope, send, Malformed(teaching.field_must("content-length", "bytes")))
-        if int(announced[:20]) <= limit and len(announced) <= 20:
+        size = int(announced[:20]) if len(announced) <= 20 else 10**20
+        if size <= usual or size <= (limit := limit_of(scope, usual)):
             return app(scope, receive, send)
-        return _too_large(scope, (receive, send), limit)
+        return _too_large(scope, (receive, send), Bound(limit, _DRAIN * usual))
 
     return layer
 
 
-async def _too_large(scope: Scope, channel: tuple[Receive, Send], limit: int) -> None:
+class Bound(NamedTuple):
+    """What a body may have, and how much more of it is read for nothing."""
+
+    limit: int
+    drained: int
+
+
+def limit_of(scope: Scope, usual: int) -> int:
+    """The limit of this request."""
+    row = upload_at(scope["method"], scope["path"])
+    return usual if row is None else row.upload
+
+
+async def _too_large(scope: Scope, channel: tuple[Receive, Send], bound: Bound) -> None:
     receive, send = channel
     if b"expect" not in headers_of(scope):  # whoever waits for "100 Continue" has not begun to send
-        await _drain(receive, _DRAIN * limit)
-    await refuse(scope, send, TooLarge(teaching.body_too_large(limit)))
+        await _drain(receive, bound.limit + bound.drained)
+    await refuse(scope, send, TooLarge(teaching.body_too_large(bound.limit)))
 
 
-async def _counted(app: App, scope: Scope, channel: tuple[Receive, Send], limit: int) -> None:
+async def _counted(app: App, scope: Scope, channel: tuple[Receive, Send], bound: Bound) -> None:
     """A body of unknown length: count it while the app reads, and answer for the app when it has said nothing yet."""
     receive, send = channel
+    limit = bound.limit
     seen = 0
     begun = False
 
@@ -54,7 +74,7 @@ async def _counted(app: App, scope: Scope, channel: tuple[Receive, Send], limit:
         seen += len(message.get("body", b""))
         if seen > limit:
             if message.get("more_body", False):
-                await _drain(receive, _DRAIN * limit)
+                await _drain(receive, limit + bound.drained)
             raise TooLarge(teaching.body_too_large(limit))
         return message
 

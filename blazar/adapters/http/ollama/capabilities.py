@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from blazar.application.models import show_model
 from blazar.domain.kinds import Weights
 from blazar.domain.records import Model
 from blazar.domain.wire.ollama_listing import Shown
@@ -18,23 +19,30 @@ _THINKING = re.compile(r"<think>|\benable_thinking\b|\breasoning_content\b")
 _INFILL_KEYS: Final = ("tokenizer.ggml.fim_mid_token_id", "tokenizer.ggml.middle_token_id")
 
 
-def facts_of(model: Model, metadata: Mapping[str, Any], *, verbose: bool, seeing: bool = False) -> Shown:
+def facts_of(shown: show_model.Shown, *, verbose: bool, seeing: bool = False) -> Shown:
     """Everything that the listing adds to the row. `seeing`: its child is given a projector for pictures."""
-    template = _text(metadata, TEMPLATE_KEY)
+    model, metadata, (file, encoder), overlay = shown
+    if overlay.template:
+        metadata = {**metadata, TEMPLATE_KEY: overlay.template}
+    if model.parameters:  # GGUF headers leave it to be counted, and ollama's clients read it here
+        metadata = {"general.parameter_count": model.parameters, **metadata}
     return Shown(
         metadata=dict(metadata) if verbose else _brief(metadata),
-        template=template,
+        template=_text(metadata, TEMPLATE_KEY),
         capabilities=capabilities_of(model, metadata, seeing=seeing),
-        license=_text(metadata, "general.license"),
+        license="\n".join(overlay.license) or _text(metadata, "general.license"),
+        projector=file,
+        projector_metadata=dict(encoder) if verbose else _brief(encoder),
+        overlay=overlay,
     )
 
 
 def capabilities_of(model: Model, metadata: Mapping[str, Any], *, seeing: bool = False) -> tuple[str, ...]:
-    """Ollama's words, in its order."""
+    """Ollama's words, in its order (types/model/capability.go; `image` is a model that draws, and `rerank`, which it has no word for, one that scores documents)."""
     if model.weights is Weights.DIFFUSION:
         return ("image",)
     if model.embeds:
-        return ("embedding",)
+        return ("rerank" if model.ranks else "embedding",)
     template = _text(metadata, TEMPLATE_KEY)
     able = {
         "completion": True,

@@ -1,4 +1,4 @@
-"""The models on disk in ollama's dialect: tags, show, delete, copy, and three routes that are refused with the reason."""
+"""The models on disk in ollama's dialect: tags, show, delete, copy, create, and two routes that are refused with the reason."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -10,7 +10,9 @@ from quart import Blueprint, Response
 from blazar.adapters.http.bodies import read, reply
 from blazar.adapters.http.mount import Handler, blueprint
 from blazar.adapters.http.ollama.capabilities import facts_of
-from blazar.adapters.http.schema.ollama import CopyBody, DeleteBody, ShowBody
+from blazar.adapters.http.ollama.creating import CreateModel, told, wish_of
+from blazar.adapters.http.schema.ollama import CopyBody, CreateBody, DeleteBody, ShowBody
+from blazar.application.models.create_model import settled
 from blazar.application.models.show_model import Shown
 from blazar.domain import teaching
 from blazar.domain.errors import Refusal
@@ -37,7 +39,11 @@ class Library:
     show_model: Callable[[str], Shown]
     remove_model: Remove
     copy_model: Callable[[str, str], Model]
+    create_model: CreateModel
+    has_blob: Callable[[str], bool]
     takes_pictures: Callable[[Model], bool] = blind
+    catch_up: Callable[[], Awaitable[None]] = settled
+    """Has the configuration read again where it has changed: overlays go with their models."""
 
 
 def library_blueprint(parts: Library) -> Blueprint:
@@ -49,25 +55,41 @@ def library_blueprint(parts: Library) -> Blueprint:
     async def show() -> Response:
         body = await read(ShowBody)
         # The first look at a file reads its header, which takes as long as its vocabulary is large.
-        model, metadata = await asyncio.to_thread(parts.show_model, body.model)
-        seeing = await asyncio.to_thread(parts.takes_pictures, model)
-        return reply(ollama_listing.show(model, facts_of(model, metadata, verbose=body.verbose, seeing=seeing)))
+        shown = await asyncio.to_thread(parts.show_model, body.model)
+        seeing = await asyncio.to_thread(parts.takes_pictures, shown.model)
+        return reply(ollama_listing.show(shown.model, facts_of(shown, verbose=body.verbose, seeing=seeing)))
 
     async def delete() -> Response:
         body = await read(DeleteBody)
         await parts.remove_model(body.model, force=body.force)
+        await parts.catch_up()
         return _done()
 
     async def copy() -> Response:
         body = await read(CopyBody)
         await asyncio.to_thread(parts.copy_model, body.source, body.destination)
+        await parts.catch_up()
         return _done()
 
-    handlers: dict[str, Handler] = {"tags": tags, "show": show, "delete": delete, "copy": copy}
+    async def create() -> Response:
+        body = await read(CreateBody)
+        return told(await parts.create_model(wish_of(body)), body)
+
+    async def has_blob(digest: str) -> Response:
+        there = await asyncio.to_thread(parts.has_blob, digest)
+        return Response(b"", status=200 if there else 404)
+
+    handlers: dict[str, Handler] = {
+        "tags": tags,
+        "show": show,
+        "delete": delete,
+        "copy": copy,
+        "create": create,
+        "has_blob": has_blob,
+    }
     refusals = {
         "pull": teaching.registry_not_here(),
         "push": teaching.push_not_here(),
-        "create": teaching.create_not_here(),
     }
     return blueprint("library", handlers | {name: _refusing(sentence) for name, sentence in refusals.items()})
 

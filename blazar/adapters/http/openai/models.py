@@ -9,6 +9,7 @@ from blazar.adapters.http.bodies import reply
 from blazar.adapters.http.mount import blueprint
 from blazar.domain import names, teaching
 from blazar.domain.errors import BadName, Malformed, ModelNotFound
+from blazar.domain.kinds import Weights
 from blazar.domain.records import Model
 from blazar.domain.wire.stamps import rfc3339
 
@@ -38,19 +39,20 @@ def models_blueprint(list_models: Callable[[], list[Model]]) -> Blueprint:
 
 
 def _openai(model: Model) -> dict[str, Any]:
+    known = {
+        "arch": model.arch,
+        "quant": model.quant,
+        "n_params": model.parameters,
+        **_sizes(model, "n_ctx_train"),
+        "n_embd": model.embedding_length,
+        "size": model.size,
+    }
     return {
         "id": model.name,
         "object": "model",
         "created": int(model.imported_at),
         "owned_by": "blazar",
-        "meta": {
-            "arch": model.arch,
-            "quant": model.quant,
-            "n_params": model.parameters,
-            "n_ctx_train": model.ctx_train,
-            "n_embd": model.embedding_length,
-            "size": model.size,
-        },
+        "meta": {name: value for name, value in known.items() if value},  # what is not known is not claimed
     }
 
 
@@ -61,9 +63,13 @@ def _anthropic(model: Model) -> dict[str, Any]:
         "display_name": model.name,
         "created_at": rfc3339(model.imported_at),
         "lifecycle": "active",
-        "max_input_tokens": model.ctx_train or None,
-        "max_tokens": model.ctx_train or None,
+        **_sizes(model, "max_input_tokens", "max_tokens"),
     }
+
+
+def _sizes(model: Model, *names: str) -> dict[str, int | None]:
+    """The trained window, null where it is unknown; of a model that draws there is nothing to say about tokens."""
+    return {} if model.weights is Weights.DIFFUSION else dict.fromkeys(names, model.ctx_train or None)
 
 
 def _page(models: Sequence[Model]) -> dict[str, Any]:

@@ -87,6 +87,10 @@ class AnthropicModel(Wire):
     id: str
     display_name: str
     created_at: str
+    lifecycle: str
+    max_input_tokens: int | None = None
+    """Null where it is unknown; left out of a model that draws."""
+    max_tokens: int | None = None
 
 
 class AnthropicModels(Wire):
@@ -96,3 +100,57 @@ class AnthropicModels(Wire):
     has_more: bool
     first_id: str | None = None
     last_id: str | None = None
+
+
+class BatchedMessage(Wire):
+    """One request of a batch: `params` are those of POST /v1/messages, without `stream`."""
+
+    custom_id: str
+    params: dict[str, Any]
+
+
+class MessageBatchBody(Wire):
+    """POST /v1/messages/batches."""
+
+    requests: list[BatchedMessage]
+
+
+class MessageBatchCounts(Wire):
+    """All are processing until the batch has ended."""
+
+    processing: int
+    succeeded: int
+    errored: int
+    canceled: int
+    expired: int
+
+
+class MessageBatch(Wire):
+    """One message batch."""
+
+    id: str
+    type: Literal["message_batch"]
+    processing_status: Literal["in_progress", "canceling", "ended"]
+    request_counts: MessageBatchCounts
+    created_at: str
+    expires_at: str
+    ended_at: str | None = None
+    cancel_initiated_at: str | None = None
+    archived_at: str | None = None
+    results_url: str | None = None
+
+
+class MessageBatches(Wire):
+    """GET /v1/messages/batches."""
+
+    data: list[MessageBatch]
+    has_more: bool
+    first_id: str | None = None
+    last_id: str | None = None
+
+
+class MessageBatchDeleted(Wire):
+    """What a deletion answers."""
+
+    id: str
+    type: Literal["message_batch_deleted"]

@@ -33,6 +33,39 @@ class CopyBody(Wire):
     destination: Annotated[str, Field(min_length=1)]
 
 
+class CreateBody(Wire):
+    """POST /api/create; streams unless told otherwise."""
+
+    model: ModelName
+    from_: Annotated[str | None, Field(alias="from")] = None
+    """A model of the catalog."""
+    files: dict[str, Any] | None = None
+    """Names of GGUF files, and digests of the blobs that they are."""
+    adapters: dict[str, Any] | None = None
+    """LoRA adapters, likewise."""
+    template: str | None = None
+    """A Jinja template over `messages`."""
+    system: str | None = None
+    parameters: dict[str, Any] | None = None
+    messages: list[Any] | None = None
+    license: str | list[Any] | None = None
+    quantize: str | None = None
+    """Refused: weights are used as they are."""
+    quantization: str | None = None
+    """What older clients call it."""
+    modelfile: str | None = None
+    """The text of a Modelfile, as older clients send it."""
+    fresh: bool = False
+    """An extension: nothing of what lies over `from` is taken over, only its weights."""
+    stream: bool = True
+
+
+class OllamaStatus(Wire):
+    """A step of a creation, or how it ended."""
+
+    status: str
+
+
 class OllamaMessage(Wire):
     """One message; images are base64."""
 
@@ -54,6 +87,9 @@ class OllamaChatBody(Wire):
     options: dict[str, Any] | None = None
     tools: list[dict[str, Any]] | None = None
     think: bool | str | None = None
+    logprobs: bool | None = None
+    top_logprobs: int | None = None
+    """Alternatives a token, up to 20."""
     keep_alive: int | float | str | None = None
 
 
@@ -65,12 +101,19 @@ class OllamaGenerateBody(Wire):
     suffix: str | None = None
     """What follows the gap behind the prompt. Refused for models without infill tokens."""
     system: str | None = None
+    template: str | None = None
+    """One of Go's, with .System, .Prompt and .Response, instead of the model's own."""
+    context: list[int] | None = None
+    """The context of an earlier answer: the conversation goes on."""
     raw: bool | None = None
     images: list[str] | None = None
     stream: bool | None = None
     format: str | dict[str, Any] | None = None
     options: dict[str, Any] | None = None
     think: bool | str | None = None
+    logprobs: bool | None = None
+    top_logprobs: int | None = None
+    """Alternatives a token, up to 20."""
     keep_alive: int | float | str | None = None
 
 
@@ -104,6 +147,8 @@ class OllamaDone(Wire):
     prompt_eval_duration: int | None = None
     eval_count: int | None = None
     eval_duration: int | None = None
+    logprobs: list[dict[str, Any]] | None = None
+    """A row a token, where they were asked for."""
 
 
 class OllamaChat(OllamaDone):
@@ -117,6 +162,8 @@ class OllamaGenerate(OllamaDone):
 
     response: str
     thinking: str | None = None
+    context: list[int] | None = None
+    """With the last line: the conversation so far, for a next request."""
 
 
 class OllamaEmbed(Wire):
@@ -184,9 +231,19 @@ class Running(Wire):
     in_flight: int
     waiting: int
     rss: int
+    planned: int
+    """What the plan counts, all places together; 0: nobody could count it."""
+    measured: int
+    """What it uses, all places together, without pages of its files that it will not read again."""
+    allocated: int
+    """What of that the engine says it allocated or mapped; 0: it says nothing."""
+    devices: dict[str, int]
+    """What of that lies on accelerators, by the engine's names for them."""
     load_seconds: float
     until_seconds: int | None = None
     """Until it is unloaded if nobody asks; null: it stays, or is busy."""
+    outdated: bool
+    """The configuration means otherwise by now: it is replaced once nothing runs on it."""
     notes: list[str]
     last_error: str
 
@@ -205,7 +262,16 @@ class Shown(Wire):
     template: str
     details: Details
     model_info: dict[str, Any]
+    """The file's metadata; long lists are null unless `verbose`."""
     capabilities: list[str]
+    modified_at: str
+    license: str | None = None
+    system: str | None = None
+    """The system prompt that it was created with."""
+    messages: list[dict[str, Any]] | None = None
+    """What stands before every conversation with it."""
+    projector_info: dict[str, Any] | None = None
+    """Metadata of the projector that a request with pictures is served with, and `general.parameter_count`."""
 
 
 class OllamaError(Wire):

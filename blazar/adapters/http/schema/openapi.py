@@ -13,13 +13,19 @@ from pydantic.json_schema import models_json_schema
 
 from blazar.adapters.http.errors import dialect_of
 from blazar.adapters.http.routes import ROUTES, Gate, Route
-from blazar.adapters.http.schema import anthropic, manage, ollama, openai
+from blazar.adapters.http.schema import anthropic, manage, ollama, openai, responses
 from blazar.domain.kinds import Dialect
 
 BODIES: Final[dict[str, type[BaseModel]]] = {
     "lane.chat_completions": openai.ChatCompletionBody,
     "lane.completions": openai.CompletionBody,
+    "lane.responses": responses.ResponseBody,
+    "completions.update": responses.MetadataBody,
     "lane.embeddings": openai.EmbeddingBody,
+    "lane.rerank": openai.RerankBody,
+    "lane.tokenize": openai.TokenizeBody,
+    "lane.detokenize": openai.DetokenizeBody,
+    "lane.apply_template": openai.TemplateBody,
     "lane.image_generations": openai.ImageBody,
     "lane.messages": anthropic.MessagesBody,
     "lane.count_tokens": anthropic.CountTokensBody,
@@ -30,16 +36,39 @@ BODIES: Final[dict[str, type[BaseModel]]] = {
     "library.show": ollama.ShowBody,
     "library.delete": ollama.DeleteBody,
     "library.copy": ollama.CopyBody,
+    "library.create": ollama.CreateBody,
     "children.reset": manage.ResetBody,
     "children.load": manage.LoadBody,
     "children.evict": manage.EvictBody,
     "fit.preview": manage.FitBody,
+    "batches.create": openai.BatchBody,
+    "message_batches.create": anthropic.MessageBatchBody,
 }
+
+FORMS: Final[dict[str, type[BaseModel]]] = {"files.upload": openai.FileForm}
+"""Bodies that are no JSON but a form."""
+
+RAW: Final = frozenset({"library.blob"})
+"""Bodies that are the bytes themselves."""
 
 ANSWERS: Final[dict[str, tuple[type[BaseModel], ...]]] = {
     "lane.chat_completions": (openai.ChatCompletion,),
     "lane.completions": (openai.Completion,),
+    "completions.page": (responses.StoredCompletions,),
+    "completions.one": (responses.StoredCompletion,),
+    "completions.update": (responses.StoredCompletion,),
+    "completions.delete": (responses.Deleted,),
+    "completions.messages": (responses.StoredMessages,),
+    "lane.responses": (responses.ResponseObject,),
+    "responses.one": (responses.ResponseObject,),
+    "responses.delete": (responses.Deleted,),
+    "responses.input_items": (responses.InputItems,),
+    "responses.cancel": (responses.ResponseObject,),
     "lane.embeddings": (openai.Embeddings,),
+    "lane.rerank": (openai.Ranking,),
+    "lane.tokenize": (openai.Tokens,),
+    "lane.detokenize": (openai.Detokenized,),
+    "lane.apply_template": (openai.TemplatePrompt,),
     "lane.image_generations": (openai.Images,),
     "lane.messages": (anthropic.AnthropicReply,),
     "lane.count_tokens": (anthropic.TokenCount,),
@@ -51,8 +80,22 @@ ANSWERS: Final[dict[str, tuple[type[BaseModel], ...]]] = {
     "meta.version": (manage.Version,),
     "models.listing": (openai.OpenAiModels, anthropic.AnthropicModels),
     "models.one": (openai.OpenAiModel, anthropic.AnthropicModel),
+    "files.upload": (openai.FileObject,),
+    "files.listing": (openai.FileObjects,),
+    "files.one": (openai.FileObject,),
+    "files.delete": (openai.FileDeleted,),
+    "batches.create": (openai.BatchObject,),
+    "batches.listing": (openai.BatchObjects,),
+    "batches.one": (openai.BatchObject,),
+    "batches.cancel": (openai.BatchObject,),
+    "message_batches.create": (anthropic.MessageBatch,),
+    "message_batches.listing": (anthropic.MessageBatches,),
+    "message_batches.one": (anthropic.MessageBatch,),
+    "message_batches.cancel": (anthropic.MessageBatch,),
+    "message_batches.delete": (anthropic.MessageBatchDeleted,),
     "library.tags": (ollama.Tags,),
     "library.show": (ollama.Shown,),
+    "library.create": (ollama.OllamaStatus,),
     "children.ps": (ollama.ProcessList,),
     "children.reset": (manage.Reset,),
     "children.load": (ollama.Running,),
@@ -69,18 +112,23 @@ TEXTS: Final = {
     "meta.metrics": "text/plain",
     "meta.openapi": "application/json",
     "events.stream": "text/event-stream",
+    "files.content": "application/octet-stream",
+    "message_batches.results": "application/x-jsonl",
 }
 
 # Beside the buffered answer: what the same row sends when it streams.
 STREAMS: Final = {
     "lane.chat_completions": "text/event-stream",
     "lane.completions": "text/event-stream",
+    "lane.responses": "text/event-stream",
+    "responses.one": "text/event-stream",
     "lane.messages": "text/event-stream",
     "lane.ollama_chat": "application/x-ndjson",
     "lane.ollama_generate": "application/x-ndjson",
+    "library.create": "application/x-ndjson",
 }
 
-REFUSED: Final = frozenset({"library.pull", "library.push", "library.create"})
+REFUSED: Final = frozenset({"library.pull", "library.push"})
 
 ERRORS: Final[dict[Dialect, type[BaseModel]]] = {
     Dialect.OPENAI: manage.NativeError,
@@ -93,6 +141,13 @@ QUERIES: Final = {
     "reports.explain": (("model", True),),
     "events.stream": (("after", False),),
     "models.listing": (("limit", False), ("after_id", False), ("before_id", False)),
+    "completions.page": (("model", False), ("limit", False), ("after", False), ("order", False)),
+    "completions.messages": (("limit", False), ("after", False), ("order", False)),
+    "responses.one": (("stream", False), ("starting_after", False)),
+    "responses.input_items": (("limit", False), ("after", False), ("order", False)),
+    "files.listing": (("purpose", False), ("limit", False), ("after", False), ("order", False)),
+    "batches.listing": (("limit", False), ("after", False)),
+    "message_batches.listing": (("limit", False), ("after_id", False), ("before_id", False)),
 }
 
 _DESCRIPTION: Final = "Local inference over unmodified engines, in the OpenAI, ollama and Anthropic dialects."
@@ -126,7 +181,12 @@ def document(version: str) -> dict[str, Any]:
 
 
 def _schemas() -> dict[str, Any]:
-    used = {*BODIES.values(), *ERRORS.values(), *(model for answers in ANSWERS.values() for model in answers)}
+    used = {
+        *BODIES.values(),
+        *FORMS.values(),
+        *ERRORS.values(),
+        *(model for answers in ANSWERS.values() for model in answers),
+    }
     ordered = sorted(used, key=lambda model: model.__name__)
     pairs: Any = [(model, "validation") for model in ordered]
     _, definitions = models_json_schema(pairs, ref_template="#/components/schemas/{model}")
@@ -139,7 +199,8 @@ def _ref(model: type[BaseModel]) -> dict[str, str]:
 
 
 def _operation(route: Route) -> dict[str, Any]:
-    method = "" if route.key != "meta.health" else route.path.strip("/") + "_"
+    several = sum(other.key == route.key for other in ROUTES) > 1  # one handler at several paths
+    method = route.path.strip("/").replace("/", "_") + "_" if several else ""
     operation: dict[str, Any] = {
         "operationId": f"{method}{route.key.replace('.', '_')}",
         "summary": route.summary,
@@ -157,6 +218,11 @@ def _operation(route: Route) -> dict[str, Any]:
         operation["parameters"] = parameters
     if (body := BODIES.get(route.key)) is not None:
         operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": _ref(body)}}}
+    if route.key in RAW:
+        content = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+        operation["requestBody"] = {"required": True, "content": content}
+    if (form := FORMS.get(route.key)) is not None:
+        operation["requestBody"] = {"required": True, "content": {"multipart/form-data": {"schema": _ref(form)}}}
     if route.gate is Gate.OPEN:
         operation["security"] = []
     return operation

@@ -104,6 +104,18 @@ def test_a_lone_file_of_safetensors(tmp_path: Path) -> None:
         inspect(str(torch_zip(tmp_path / "m.pt", ["model.layers.0.weight"])))
 
 
+def test_a_file_that_describes_a_model_is_not_the_model(tmp_path: Path) -> None:
+    """Whoever names one of a folder's JSON files is told to name the folder."""
+    folder = model_folder(tmp_path / "m")
+    for name in ("config.json", "tokenizer.json"):
+        (folder / name).touch()
+        with pytest.raises(Malformed, match=f"name the folder that holds them, blazar import {folder}"):
+            inspect(str(folder / name))
+    (tmp_path / "else.json").write_text("{}")
+    with pytest.raises(BadModelFile):
+        inspect(str(tmp_path / "else.json"))
+
+
 def test_what_is_not_there(tmp_path: Path) -> None:
     """Is said so, whatever its suffix; a dangling link too."""
     (tmp_path / "dangling.safetensors").symlink_to(tmp_path / "nowhere")

@@ -4,9 +4,11 @@ from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from blazar.adapters.http.anthropic.batches import message_batches_blueprint
 from blazar.adapters.http.app import create_app
 from blazar.adapters.http.asgi import App, Receive, Scope, Send
 from blazar.adapters.http.entrance import Entrance
+from blazar.adapters.http.lane.runs import Runs
 from blazar.adapters.http.layers.doors import Doors
 from blazar.adapters.http.layers.order import wrap
 from blazar.adapters.http.manage.children import Children, children_blueprint
@@ -15,18 +17,38 @@ from blazar.adapters.http.manage.events import EventPages, events_blueprint
 from blazar.adapters.http.manage.fit import Fit, fit_blueprint
 from blazar.adapters.http.manage.meta import Meta, meta_blueprint
 from blazar.adapters.http.manage.reports import Reports, reports_blueprint
+from blazar.adapters.http.ollama.blobs import BlobUploads
 from blazar.adapters.http.ollama.library import Library, library_blueprint
+from blazar.adapters.http.openai.batches import batches_blueprint
+from blazar.adapters.http.openai.completions import completions_blueprint
+from blazar.adapters.http.openai.files import files_blueprint
 from blazar.adapters.http.openai.models import models_blueprint
+from blazar.adapters.http.openai.responses import Responses, responses_blueprint
+from blazar.adapters.http.openai.uploads import Uploads
 from blazar.adapters.http.routes import ROUTES
-from blazar.application.models.show_model import Shown
+from blazar.application.batches.records import row_of
+from blazar.application.files.shelf import FileNote
+from blazar.application.kept.completions import Completions
+from blazar.application.kept.keep_answer import KeepAnswer
+from blazar.application.kept.recall_response import RecallResponse
+from blazar.application.models.create_model import Created, Wish
+from blazar.application.models.show_model import Beside, Shown
 from blazar.application.ops.caller import Caller
+from blazar.application.ports.saved import Keeping, Saved
 from blazar.application.ports.telemetry import EventFeed, Listening, Told
 from blazar.application.supervise.charges import Tenant
 from blazar.application.supervise.views import InstanceView, Supervising
 from blazar.domain import names
+from blazar.domain.batches import State
 from blazar.domain.errors import ModelNotFound
-from blazar.domain.kinds import EngineKind, Provenance, Weights
+from blazar.domain.kinds import Dialect, EngineKind, Provenance, Weights
+from blazar.domain.overlay import Overlay
 from blazar.domain.records import Engine, Model
+from blazar.domain.wire.responses_kept import KeptResponse, packed
+from blazar.domain.wire.stored_chat import StoredChat, packed_chat
+from tests.fakes.blobs import MemoryBlobs
+from tests.fakes.saved import MemorySaved
+from tests.support.batching import Batches, a_batch
 from tests.unit.adapters.http.asgi_calls import StepClock, doors
 
 SMALL = Model(
@@ -100,6 +122,30 @@ class Supervision(Supervising):
         return ["crashy"]
 
 
+def batches_named(id_: str, batches: Batches) -> Batches:
+    """With a file and two batches that are over, all of this name: the census asks every row for one thing."""
+    batches.kept.files[id_] = b"{}\n"
+    batches.shelf.enrol(FileNote(id_, "", "in.jsonl", "batch", 3), 0)
+    over: dict[str, Any] = {"id": id_, "state": State.COMPLETED, "expires_at": 1_700_086_400.0}
+    over["created_at"] = batches.clock.wall()
+    batches.store.add(row_of(a_batch(**over)))
+    batches.store.add(row_of(a_batch(**over, dialect=Dialect.ANTHROPIC, endpoint="/v1/messages")))
+    return batches
+
+
+def kept_named(id_: str) -> MemorySaved:
+    """A response and a chat completion of this name, both of nobody's key."""
+    store = MemorySaved()
+    response = {"id": id_, "object": "response", "status": "completed", "background": True, "output": []}
+    asked = [{"id": f"msg_{number}", "type": "message"} for number in range(3)]
+    body = packed(KeptResponse(response, asked))
+    store.add(Saved(Keeping.RESPONSE, id_, "", 5.0, "m", "completed", "{}", body))
+    completion = {"id": id_, "object": "chat.completion", "choices": [], "metadata": {"a": "b"}}
+    stored = packed_chat(StoredChat(completion, [{"role": "user", "content": "hi"}]))
+    store.add(Saved(Keeping.COMPLETION, id_, "", 5.0, "m", "", '{"a":"b"}', stored))
+    return store
+
+
 class EndedFeed(EventFeed, Listening):
     """Tells two events to who listens, and then that there are no more."""
 
@@ -126,10 +172,18 @@ class Parts:
     def __init__(self, *models: Model, layers: Doors | None = None, metadata: dict[str, Any] | None = None) -> None:
         self.models = {model.name: model for model in models}
         self.metadata = metadata or {}
+        self.projector = Beside()
         self.supervising = Supervision(models=self.models)
         self.clock = StepClock()
         self.doors = layers or doors(clock=self.clock)
+        self.batches = batches_named("smollm2", Batches(self.clock))
+        self.kept = kept_named("smollm2")
+        self.runs = Runs(KeepAnswer(self.kept, self.clock), self.clock)
         self.lane: list[str] = []
+        self.blobs = MemoryBlobs()
+        self.wishes: list[Wish] = []
+        self.caught_up: list[str] = []
+        self.overlay = Overlay()
         self.removed: list[tuple[str, bool]] = []
         self.fitted: list[dict[str, Any]] = []
         self.feed = EndedFeed()
@@ -137,12 +191,18 @@ class Parts:
         self.broken: Exception | None = None
         self.quart = create_app(self.blueprints())
         entrance = Entrance()
-        entrance.open(self._hot(self.quart))
+        entrance.open(self._hot(Uploads(BlobUploads(self.quart, self.blobs), self.batches.shelf)))
         self.app: App = wrap(entrance, self.doors)
 
     def blueprints(self) -> list[Any]:
         library = Library(
-            list_models=self.list_models, show_model=self.show, remove_model=self.remove, copy_model=self.copy
+            list_models=self.list_models,
+            show_model=self.show,
+            remove_model=self.remove,
+            copy_model=self.copy,
+            create_model=self.create,
+            has_blob=self.blobs.has,
+            catch_up=self.catch_up,
         )
         return [
             meta_blueprint(Meta(clock=self.clock, meter=self.doors.meter, version="9.9.9")),
@@ -152,6 +212,11 @@ class Parts:
             events_blueprint(EventPages(self.feed, lambda: self.standing)),
             config_blueprint(ConfigPages(lambda: {"path": "config.toml", "values": {"port": 11435}})),
             models_blueprint(self.list_models),
+            responses_blueprint(Responses(RecallResponse(self.kept, self.runs.running), self.runs)),
+            completions_blueprint(Completions(self.kept)),
+            files_blueprint(self.batches.shelf),
+            batches_blueprint(self.batches.manage),
+            message_batches_blueprint(self.batches.manage),
             library_blueprint(library),
         ]
 
@@ -179,7 +244,7 @@ class Parts:
         return found
 
     def show(self, name: str) -> Shown:
-        return Shown(self.get(name), self.metadata)
+        return Shown(self.get(name), self.metadata, self.projector, self.overlay)
 
     async def remove(self, name: str, *, force: bool = False) -> Model:
         model = self.get(name)
@@ -190,6 +255,14 @@ class Parts:
         names.check_name(target)
         self.models[target] = replace(self.get(source), name=target)
         return self.models[target]
+
+    async def catch_up(self) -> None:
+        self.caught_up.append("delete" if self.removed else "copy")
+
+    async def create(self, wish: Wish) -> Created:
+        self.wishes.append(wish)
+        model = self.copy(wish.overlay.base, wish.name) if wish.overlay.base else SMALL
+        return Created(model, ("using existing layer sha256:1", "writing manifest", "success"), ("num_gpu",))
 
     def explain(self, model: str, _: Sequence[object] = ()) -> dict[str, Any]:
         return {"model": self.get(model).name, "argv": ["llama-server"]}

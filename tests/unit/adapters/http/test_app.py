@@ -62,7 +62,8 @@ def test_a_post_that_the_lane_did_not_take_is_a_404() -> None:
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [
-        ("GET", "/v1/chat/completions", ["POST"]),
+        ("PUT", "/v1/chat/completions", ["GET", "HEAD", "POST"]),
+        ("GET", "/v1/responses", ["POST"]),
         ("GET", "/v1/messages", ["POST"]),
         ("DELETE", "/api/chat", ["POST"]),
         ("POST", "/api/tags", ["GET", "HEAD"]),
@@ -173,3 +174,9 @@ def test_the_layers_stand_around_it() -> None:
     assert answer.status == 200
     assert answer.header("access-control-allow-origin") == "http://localhost:1"
     assert answer.header("x-blazar-trace-id")
+
+
+def test_a_path_of_ollamas_cloud_is_told_so() -> None:
+    """In the envelope that ollama's clients print."""
+    answer = call(Parts().app, "POST", "/api/me", body={})
+    assert (answer.status, answer.json()) == (404, {"error": teaching.ollama_cloud_not_here()})

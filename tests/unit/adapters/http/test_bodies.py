@@ -61,6 +61,15 @@ MISTAKES: list[tuple[bytes, str]] = [
 ]
 
 
+MODELLESS: dict[str, tuple[bytes, str]] = {
+    "/v1/chat/completions/{id}": (b'{"metadata":5}', teaching.field_must("metadata", "object")),
+    "/api/ps": (b'{"reset":5}', teaching.field_must("reset", "boolean")),
+    "/v1/batches": (b'{"input_file_id":null}', teaching.field_missing("input_file_id")),
+    "/v1/messages/batches": (b'{"requests":5}', teaching.field_must("requests", "list")),
+}
+"""Bodies that name no model, with a mistake of their own."""
+
+
 def refusal(method: str, path: str, raw: bytes) -> tuple[int, str]:
     """Status and sentence, out of whatever envelope the route wears."""
     if (method, path) not in HOT:
@@ -87,8 +96,8 @@ def test_a_mistake_has_one_sentence_on_every_route(method: str, path: str, raw: 
             raw.replace(b'"model"', b'"source"'),
             sentence.replace("'model'", "'source'"),
         )
-    if path == "/api/ps" and "'model'" in sentence:
-        raw, sentence = b'{"reset":5}', teaching.field_must("reset", "boolean")
+    if path in MODELLESS and "'model'" in sentence:
+        raw, sentence = MODELLESS[path]
     status, said = refusal(method, path, raw)
     assert (status, re.sub(r"byte \d+", "byte 0", said)) == (400, sentence)
 

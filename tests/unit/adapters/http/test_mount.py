@@ -36,3 +36,11 @@ def test_every_handler_has_its_row() -> None:
 def test_ids_may_hold_slashes(path: str, rule: str) -> None:
     """Model names do."""
     assert rule_of(path) == rule
+
+
+def test_an_upload_is_not_the_frameworks() -> None:
+    """It would take in all that arrives, however slowly it is written."""
+    names = [name for name in names_of("files") if name != "upload"]
+    blueprint("files", dict.fromkeys(names, handler))
+    with pytest.raises(AssertionError, match="upload"):
+        blueprint("files", dict.fromkeys(names_of("files"), handler))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from blazar.adapters.http.routes import Gate, gate_of, methods_at
+from blazar.adapters.http.routes import ROUTES, Gate, gate_of, is_abroad, methods_at
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,8 @@ def test_the_gate_of_a_request(method: str, path: str, gate: Gate) -> None:
     ("path", "methods"),
     [
         ("/api/ps", ["GET", "HEAD", "POST"]),
-        ("/v1/chat/completions", ["POST"]),
+        ("/v1/chat/completions", ["GET", "HEAD", "POST"]),
+        ("/v1/responses", ["POST"]),
         ("/v1/models/x", ["GET", "HEAD"]),
         ("/v1/models/", ["GET", "HEAD"]),
         ("/nowhere", []),
@@ -37,3 +38,11 @@ def test_the_gate_of_a_request(method: str, path: str, gate: Gate) -> None:
 def test_the_methods_of_a_path(path: str, methods: list[str]) -> None:
     """What a 405 lists; the hot paths too."""
     assert methods_at(path) == methods
+
+
+def test_what_only_ollamas_cloud_answers_is_known_by_name() -> None:
+    """However its slashes are written; nothing of ours is among it."""
+    for path in ("/api/me", "/api/me/", "/api/signout", "/api/web_search", "/api/experimental/x", "/api/user/keys/1"):
+        assert is_abroad(path)
+    assert not any(is_abroad(route.path) for route in ROUTES)
+    assert not is_abroad("/api/mean")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from blazar.adapters.http.schemas import JsonSchemas
+from blazar.adapters.http.schemas import JsonSchemas, is_quick
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,45 @@ def test_the_library_is_loaded_on_the_first_question() -> None:
     """Starting the daemon does not pay for it."""
     code = "import sys, blazar.adapters.http.schemas; print('jsonschema' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "False"
+
+
+N = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}, "additionalProperties": False}
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "agrees"),
+    [
+        (N, '{"n": 1}', True),
+        (N, '{"n": "x"}', False),
+        (N, '{"n": 1, "m": 2}', False),
+        (N, '{"n": 1', False),
+        (N, "prose", False),
+        (True, "null", True),
+        ({"pattern": r"^\d{4}$"}, '"2024"', True),
+        ({"pattern": r"^\d{4}$"}, '"24"', False),
+        ({"pattern": "("}, '"x"', False),
+        ({"$ref": "http://127.0.0.1:1/never-fetched"}, "{}", False),
+        ({"$ref": "#/$defs/A", "$defs": {"A": {"$ref": "#/$defs/A"}}}, "{}", False),
+        ({"$ref": "#/$defs/A", "$defs": {"A": {"items": {"$ref": "#"}}}}, "[[[]]]", True),
+    ],
+)
+def test_a_text_has_its_schema_or_not(schema: Any, text: str, agrees: bool) -> None:
+    """What cannot be judged is not agreed with; nothing is fetched (E2, E5)."""
+    assert JsonSchemas().agrees(schema, text) is agrees
+
+
+@pytest.mark.parametrize("pattern", ["^(a+)+$", "^a*a*b$", "(a|a)*", "a{1,}a{1,}", "(a{1,9}){9}", "a" * 2000, 7])
+def test_odd_a_pattern_that_could_take_for_ever_is_taken_on_trust(pattern: Any) -> None:
+    """For values and for names of properties: a match that backtracks would hold the whole process."""
+    long = "a" * 40 + "!"
+    assert not is_quick(pattern)
+    assert JsonSchemas().agrees({"pattern": pattern}, f'"{long}"')
+    if isinstance(pattern, str):
+        named = {"anyOf": [{"patternProperties": {pattern: False}, "additionalProperties": False}]}
+        assert JsonSchemas().agrees(named, f'{{"{long}": 1}}')
+
+
+@pytest.mark.parametrize("pattern", [r"^\d{4}-\d{2}$", "^[a-z*+]+$", r"^\(x\)*$", "a|b", "^.*$"])
+def test_what_programs_write_is_quick(pattern: str) -> None:
+    """Signs inside of brackets and behind a backslash repeat nothing."""
+    assert is_quick(pattern)

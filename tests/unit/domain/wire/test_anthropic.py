@@ -9,8 +9,10 @@ from blazar.domain import teaching
 from blazar.domain.errors import Malformed
 from blazar.domain.wire.answer import Answer
 from blazar.domain.wire.anthropic import count_reply, counting_request, messages_request, reply, stop_of, usage_counts
-from blazar.domain.wire.delta import Finish, Usage
+from blazar.domain.wire.anthropic_stream import BlockWriter
+from blazar.domain.wire.delta import Finish, Text, Usage
 from blazar.domain.wire.request import ChildRequest
+from blazar.domain.wire.structured import Asked
 from blazar.domain.wire.tools import Call
 from blazar.domain.wire.turn import Turn
 
@@ -125,6 +127,7 @@ def test_forcing_without_a_name_is_refused() -> None:
     assert str(said.value) == teaching.forced_tool_needs_name()
     assert refused(tools=[TOOL], tool_choice={"type": "tool", "name": "zzz"}) == "tool_choice"
     assert refused(tools=[TOOL], tool_choice={"type": "sometimes"}) == "tool_choice.type"
+    assert refused(tools=[TOOL], tool_choice={"type": {}}) == "tool_choice.type"
     assert refused(tools=[TOOL], tool_choice="auto") == "tool_choice"
 
 
@@ -145,7 +148,10 @@ def test_structured_output() -> None:
     wanted = {"type": "json_schema", "schema": {"type": "object"}}
     request = ask(output_config={"format": wanted})
     assert request.body["response_format"]["json_schema"]["schema"] == {"type": "object"}
-    assert (request.constraint, request.schema) == ("json_schema", ("output_config.format.schema", {"type": "object"}))
+    assert (request.constraint, request.schema) == (
+        "json_schema",
+        Asked("output_config.format.schema", {"type": "object"}),
+    )
     beside = ask(output_config={"format": wanted}, tools=[TOOL])
     assert "response_format" not in beside.body
     assert (beside.constraint, beside.schema) == ("", None)
@@ -234,6 +240,69 @@ def test_stop_reasons(finish: Finish, expected: tuple[str, str | None]) -> None:
     assert stop_of(finish) == expected
 
 
+@pytest.mark.parametrize(("window", "full"), [(0, False), (100, True), (102, True), (200, False)])
+def test_a_full_window_is_another_end_than_the_limit(window: int, full: bool) -> None:
+    """Whole and streamed alike; a window that nobody knows is never full."""
+    expected = "model_context_window_exceeded" if full else "max_tokens"
+    usage = Usage(60, 40)
+    assert stop_of(Finish("length"), usage, window) == (expected, None)
+    assert stop_of(Finish("stop"), usage, window) == ("end_turn", None)
+    assert reply(Turn("m"), Answer("a", "", (), Finish("length"), usage), window)["stop_reason"] == expected
+    writer = BlockWriter(Turn("m"), window=window)
+    for delta in (Text("a"), Finish("length"), usage):
+        writer.write(delta)
+    assert f'"stop_reason":"{expected}"'.encode() in writer.flush()
+
+
+def test_a_tools_unread_fields_are_named_and_strict_is_handed_on() -> None:
+    """`cache_control` has no effect on one local answer anyway."""
+    tool = {
+        "name": "f",
+        "input_schema": {"type": "object"},
+        "strict": True,
+        "cache_control": {},
+        "input_examples": [{}],
+    }
+    request = messages_request(
+        {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}], "tools": [tool]}, "child"
+    )
+    assert request.body["tools"][0]["function"]["strict"] is True
+    assert request.warnings == ("ignored; 'tools[0].input_examples' has no effect here",)
+
+
+def test_thinking_that_is_not_to_be_shown_is_named() -> None:
+    """Thoughts are shown as they are, or not asked for."""
+    given = {"type": "adaptive", "display": "omitted"}
+    assert (
+        "thinking.display"
+        in messages_request(
+            {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}], "thinking": given}, "child"
+        ).warnings[0]
+    )
+    with pytest.raises(Malformed, match="budget_tokens"):
+        messages_request(
+            {
+                "model": "m",
+                "max_tokens": 5,
+                "messages": [{"role": "user", "content": "hi"}],
+                "thinking": {"type": "enabled", "budget_tokens": -1},
+            },
+            "child",
+        )
+
+
 def test_the_whole_prompt_is_input() -> None:
     """Cached or not, so that it equals what count_tokens said (C3)."""
     assert usage_counts(Usage(237, 35, 236))["input_tokens"] == 237
+
+
+def test_a_forced_tool_is_a_form() -> None:
+    """Its call's arguments are to have its schema; one that may be called is no promise (D19)."""
+    request = ask(tools=[TOOL, OTHER], tool_choice={"type": "tool", "name": "g"})
+    assert (request.schema, request.constraint) == (
+        Asked("tool_choice", {"type": "object"}, of_call=True),
+        "json_schema",
+    )
+    for choice in ({"type": "any"}, {"type": "auto"}, None):
+        request = ask(tools=[TOOL], tool_choice=choice)
+        assert (request.schema, request.constraint) == (None, "")

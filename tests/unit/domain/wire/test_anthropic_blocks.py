@@ -45,6 +45,9 @@ def test_images() -> None:
         "x",
         {"type": "base64"},
         {"type": "base64", "data": "A"},
+        {"type": "base64", "data": "no base64", "media_type": "image/png"},
+        {"type": "base64", "data": "AAA", "media_type": "image/png"},
+        {"type": "base64", "data": "ÄÄÄÄ", "media_type": "image/png"},
         {"type": "base64", "data": "A", "media_type": "text/html"},
         {"type": "url"},
         {"type": "url", "url": ""},
@@ -158,3 +161,22 @@ def test_system() -> None:
     """Nothing is no message."""
     assert system_messages(None) == system_messages("") == system_messages([]) == []
     assert system_messages("A") == [{"role": "system", "content": "A"}]
+
+
+def test_what_a_callers_search_found_is_text() -> None:
+    """Title and source before it, in a message and in a tool's result."""
+    found = {"type": "search_result", "title": "T", "source": "S", "content": [{"type": "text", "text": "a"}]}
+    assert turned("user", [found]) == [{"role": "user", "content": "T\nS\na"}]
+    result = {"type": "tool_result", "tool_use_id": "c", "content": [found]}
+    assert turned("user", [result]) == [{"role": "tool", "tool_call_id": "c", "content": "T\nS\na"}]
+
+
+def test_a_documents_context_stands_before_it_and_citations_are_named() -> None:
+    """No engine cites; what a document is about is text like its title."""
+    warnings: list[str] = []
+    source = {"type": "text", "media_type": "text/plain", "data": "d"}
+    block = {"type": "document", "title": "T", "context": "C", "citations": {"enabled": True}, "source": source}
+    assert turned("user", [block], warnings) == [{"role": "user", "content": "T\nC\nd"}]
+    assert warnings == ["ignored; 'messages[0].content[0].citations' has no effect here"]
+    turned("user", [{**block, "citations": {"enabled": False}}], warnings)
+    assert len(warnings) == 1

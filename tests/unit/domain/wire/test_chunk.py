@@ -13,6 +13,7 @@ class _Choice:
     delta: None = None
     message: None = None
     text: str | None = None
+    logprobs: None = None
     finish_reason: str | None = None
 
 

@@ -6,8 +6,16 @@ from typing import Any
 
 import pytest
 
-from blazar.domain.errors import EngineSaid
-from blazar.domain.wire.embedding import as_base64, embed_reply, legacy_embed_reply, prompt_tokens, vectors
+from blazar.domain.errors import EngineSaid, Malformed
+from blazar.domain.wire.embedding import (
+    as_base64,
+    embed_reply,
+    legacy_embed_reply,
+    prompt_tokens,
+    shortened,
+    vectors,
+    want_dimensions,
+)
 from blazar.domain.wire.turn import Turn
 
 
@@ -57,3 +65,19 @@ def test_ollama_replies() -> None:
     assert embed_reply(child, 2, Turn("m", load_ns=200_000_000), 0.5)["load_duration"] == 200_000_000
     assert legacy_embed_reply({"data": [row(0, 1.0)]}, "m") == {"embedding": [1.0]}
     assert prompt_tokens({}) == prompt_tokens({"usage": {"prompt_tokens": None}}) == 0
+
+
+def test_a_cut_vector_is_of_length_one() -> None:
+    """One without any length stays as it is; nothing is cut that is not asked for (M8)."""
+    assert shortened([[3.0, 4.0, 9.0], [0.0, 0.0, 1.0]], 2) == [[0.6, 0.8], [0.0, 0.0]]
+    assert shortened([[3.0, 4.0]], 0) == shortened([[3.0, 4.0]], 2) == [[3.0, 4.0]]
+    with pytest.raises(Malformed, match="have 2"):
+        shortened([[3.0, 4.0]], 3)
+
+
+@pytest.mark.parametrize("value", [0, -1, True, "8", 2.5, [8]])
+def test_a_length_is_a_whole_number_above_nothing(value: Any) -> None:
+    """Null is none."""
+    assert (want_dimensions({}), want_dimensions({"dimensions": None}), want_dimensions({"dimensions": 8})) == (0, 0, 8)
+    with pytest.raises(Malformed, match="dimensions"):
+        want_dimensions({"dimensions": value})

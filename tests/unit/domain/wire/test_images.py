@@ -8,7 +8,8 @@ import pytest
 
 from blazar.domain import teaching
 from blazar.domain.errors import EngineSaid, Malformed
-from blazar.domain.wire.images import image_reply, image_request, image_warnings, size_warnings
+from blazar.domain.wire.images import drawn_otherwise, image_request, image_warnings, pictures_in, with_urls
+from blazar.domain.wire.pictures import Picture, Size
 
 
 def test_what_is_understood_is_asked() -> None:
@@ -32,9 +33,10 @@ def test_what_is_understood_is_asked() -> None:
         ({}, "prompt"),
         ({"prompt": "  "}, "prompt"),
         ({"prompt": 7}, "prompt"),
-        ({"prompt": "x" * 4001}, "prompt"),
+        ({"prompt": "x" * 16_001}, "prompt"),
+        ({"prompt": "\N{SNOWMAN}" * 5_334}, "prompt"),
         ({"n": 0}, "n"),
-        ({"n": 11}, "n"),
+        ({"n": 9}, "n"),
         ({"n": True}, "n"),
         ({"n": "2"}, "n"),
         ({"steps": 0}, "steps"),
@@ -73,29 +75,79 @@ def test_what_no_engine_does_is_said() -> None:
     assert warnings == ("ignored; 'quality' has no effect here",)
 
 
+def test_a_prompt_is_bounded_in_bytes() -> None:
+    """The engine's expressions recurse once a byte, so that a letter of four counts four times."""
+    for prompt in ("x" * 16_000, "\N{GRINNING FACE}" * 4_000):
+        assert image_request({"prompt": prompt})["prompt"] == prompt
+
+
+def as_text(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+PNG = as_text(b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + struct.pack(">II", 64, 72))
+JPEG = as_text(b"\xff\xd8\xff")
+
+
 def test_odd_url_is_answered_with_a_data_url() -> None:
-    """Where URLs are wanted each picture is one that holds itself; else the answer passes as it is."""
-    answer = {"created": 1, "data": [{"b64_json": "QQ=="}], "output_format": "png"}
-    assert image_reply(answer, "m", urls=False, media="image/png") is None
-    changed = image_reply(answer, "m", urls=True, media="image/png")
-    assert changed == {**answer, "data": [{"url": "data:image/png;base64,QQ=="}]}
+    """Each is one that holds its picture, of the type that the picture has."""
+    answer = {"created": 1, "data": [{"b64_json": PNG}, {"b64_json": JPEG}], "output_format": "png"}
+    urls = [{"url": f"data:image/png;base64,{PNG}"}, {"url": f"data:image/jpeg;base64,{JPEG}"}]
+    assert with_urls(answer, pictures_in(answer, "m", 2)) == {**answer, "data": urls}
 
 
 def test_another_size_than_asked_is_said() -> None:
     """Engines round up; where no size was asked for, or the picture's is not known, there is nothing to say."""
-    png = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + struct.pack(">II", 64, 72)
-    answer = {"data": [{"b64_json": base64.b64encode(png).decode()}]}
-    (said,) = size_warnings({"size": "63x65"}, answer)
+    drawn = pictures_in({"data": [{"b64_json": PNG}]}, "m", 1)
+    (said,) = drawn_otherwise({"size": "63x65"}, drawn)
     assert said == teaching.warn_rewritten("size", teaching.picture_resized("63x65", "64x72"))
-    assert size_warnings({"size": "64x72"}, answer) == size_warnings({}, answer) == ()
-    assert size_warnings({"size": "63x65"}, {"data": [{"b64_json": "QQ=="}]}) == ()
+    assert drawn_otherwise({"size": "64x72"}, drawn) == drawn_otherwise({}, drawn) == ()
+    assert drawn_otherwise({"size": "63x65"}, (Picture("jpeg", None),)) == ()
+
+
+def test_another_form_than_asked_is_said() -> None:
+    """It is a picture nevertheless."""
+    drawn = (Picture("png", Size(64, 72)),)
+    (said,) = drawn_otherwise({"output_format": "jpeg"}, drawn)
+    assert said == teaching.warn_rewritten("output_format", teaching.picture_reformed("jpeg", "png"))
+    assert drawn_otherwise({"output_format": "png"}, drawn) == ()
+
+
+def refused(answer: Any, count: int = 1) -> str:
+    with pytest.raises(EngineSaid) as failed:
+        pictures_in(answer, "m", count)
+    assert failed.value.status == 502
+    return str(failed.value)
+
+
+@pytest.mark.parametrize("answer", [None, [], {}, {"data": []}, {"data": 7}, {"data": {"b64_json": PNG}}])
+def test_a_success_without_a_picture_is_none(answer: Any) -> None:
+    """502: the engine failed to answer."""
+    assert refused(answer) == teaching.child_drew_nothing("m")
+
+
+@pytest.mark.parametrize(("drawn", "asked"), [(1, 2), (3, 2), (2, 1)])
+def test_more_or_less_pictures_than_asked_are_none(drawn: int, asked: int) -> None:
+    """Whoever asked for two would take the second for missing, or pay for a third."""
+    assert refused({"data": [{"b64_json": PNG}] * drawn}, asked) == teaching.child_drew_otherwise("m", drawn, asked)
 
 
 @pytest.mark.parametrize(
-    "answer", [None, [], {}, {"data": []}, {"data": [{}]}, {"data": [{"b64_json": ""}]}, {"data": 7}]
+    "row",
+    [
+        {},
+        7,
+        None,
+        {"b64_json": ""},
+        {"b64_json": 7},
+        {"b64_json": "QQ=="},
+        {"b64_json": PNG + "?"},
+        {"b64_json": f"data:image/png;base64,{PNG}"},
+        {"b64_json": as_text(b"GIF89a")},
+        {"url": "file:///etc/passwd"},
+    ],
 )
-def test_a_success_without_a_picture_is_none(answer: Any) -> None:
-    """502: the engine failed to answer."""
-    with pytest.raises(EngineSaid) as failed:
-        image_reply(answer, "m", urls=False, media="image/png")
-    assert failed.value.status == 502
+def test_what_is_no_picture_is_never_passed_on(row: Any) -> None:
+    """Nor are the others beside it."""
+    assert refused({"data": [row]}) == teaching.child_drew_no_picture("m")
+    assert refused({"data": [{"b64_json": PNG}, row]}, 2) == teaching.child_drew_no_picture("m")

@@ -39,7 +39,7 @@ def test_the_gap_stands_between_prompt_and_suffix() -> None:
 def test_a_form_that_the_route_knows_is_a_constraint() -> None:
     """A schema or a grammar; `response_format` is passed over and named."""
     assert ask(json_schema={"type": "object"}).constraint == "json_schema"
-    assert ask(json_schema={"type": "object"}).schema == ("json_schema", {"type": "object"})
+    assert ask(json_schema={"type": "object"}).schema == ("json_schema", {"type": "object"}, False)
     assert ask(grammar="root ::= x").constraint == "gbnf"
     request = ask(response_format={"type": "json_object"})
     assert (request.constraint, request.warnings) == ("", ("ignored; 'response_format' has no effect here",))

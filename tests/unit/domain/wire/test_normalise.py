@@ -11,6 +11,7 @@ from blazar.domain.wire.normalise import (
     drop_nulls,
     merge_system,
     narrow_tool_choice,
+    offers_tools,
     repair_history,
     text_of,
 )
@@ -108,12 +109,44 @@ def test_an_answer_to_nothing_still_has_an_id() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "text"), [({"a": 1}, '{"a":1}'), (None, "{}"), ([1], "[1]"), ('{"a": 1}', '{"a": 1}'), ("", "")]
+    ("arguments", "text", "told"),
+    [
+        ({"a": 1}, '{"a":1}', False),
+        (None, "{}", False),
+        ('{"a": 1}', '{"a": 1}', False),
+        ("", "{}", False),
+        ([1], '{"raw":"[1]"}', True),
+        ('{"path": "/etc', '{"raw":"{\\"path\\": \\"/etc"}', True),
+        ('{"a": NaN}', '{"a":NaN}', True),
+        ('"{}"', "{}", True),
+        ("hello", '{"raw":"hello"}', True),
+    ],
 )
-def test_arguments_become_text(arguments: Any, text: str) -> None:
-    """Objects are what ollama sends; text stays to the letter."""
-    (message,) = repair_history([called(function("f", arguments, id="a"))])
+def test_arguments_become_the_text_of_an_object(arguments: Any, text: str, told: bool) -> None:
+    """Objects are what ollama sends; sound text stays to the letter; what is no object becomes one, and the caller hears where."""
+    warnings: list[str] = []
+    (_, message) = repair_history([USER, called(function("f", arguments, id="a"))], warnings)
     assert message["tool_calls"][0]["function"]["arguments"] == text
+    assert len(warnings) == told
+    assert not told or "messages[1].tool_calls[0].function.arguments" in warnings[0]
+
+
+def test_a_missing_type_is_function() -> None:
+    """llama-server fails a whole conversation for it."""
+    (message,) = repair_history([called({"id": "a", "function": {"name": "f", "arguments": "{}"}})])
+    assert message["tool_calls"][0]["type"] == "function"
+
+
+def test_odd_an_answer_to_no_call_and_a_call_without_an_answer_stay() -> None:
+    """Templates show them; what was left out nobody knows."""
+    history = [
+        {"role": "tool", "tool_call_id": "z", "content": "before any"},
+        USER,
+        called(function("f", id="a")),
+        USER,
+        {"role": "tool", "tool_call_id": "other", "content": "of none"},
+    ]
+    assert repair_history(history) is history
 
 
 @pytest.mark.parametrize(
@@ -121,7 +154,7 @@ def test_arguments_become_text(arguments: Any, text: str) -> None:
 )
 def test_a_call_without_a_name_is_refused(call: Any) -> None:
     """Nothing can be made of it."""
-    with pytest.raises(Malformed):
+    with pytest.raises(Malformed, match=r"messages\[0\].tool_calls\[0\]"):
         repair_history([{"role": "assistant", "tool_calls": [call]}])
 
 
@@ -138,13 +171,38 @@ def test_null_is_absent_but_for_content() -> None:
                 "function": {"name": "t", "description": None, "parameters": {"a": None}},
             }
         ],
-        "messages": [{"role": "assistant", "content": None, "refusal": None, "tool_calls": None}, USER],
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": "n", "strict": None, "schema": {"type": "object", "title": None}},
+        },
+        "json_schema": {"const": None, "pattern": None},
+        "messages": [
+            {"role": "assistant", "content": None, "refusal": None, "tool_calls": None},
+            USER,
+            {
+                "role": "user",
+                "content": [
+                    {"type": "text", "text": None},
+                    {"type": "text", "text": "a", "cache_control": None},
+                    {"type": "image_url", "image_url": {"url": "data:", "detail": None}},
+                ],
+            },
+        ],
     }
     drop_nulls(body)
     assert body == {
         "stream_options": {},
-        "tools": [{"type": "function", "function": {"name": "t", "parameters": {"a": None}}}],
-        "messages": [{"role": "assistant", "content": None}, USER],
+        "tools": [{"type": "function", "function": {"name": "t", "parameters": {}}}],
+        "response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "object"}}},
+        "json_schema": {"const": None},
+        "messages": [
+            {"role": "assistant", "content": None},
+            USER,
+            {
+                "role": "user",
+                "content": [{"type": "text", "text": "a"}, {"type": "image_url", "image_url": {"url": "data:"}}],
+            },
+        ],
     }
 
 
@@ -211,3 +269,9 @@ def test_what_needs_a_child_that_takes_pictures(content: Any, brings: bool) -> N
 def test_what_holds_no_messages_brings_nothing(messages: Any) -> None:
     """Raw prompts, and what is refused elsewhere."""
     assert brings_media(messages) is False
+
+
+def test_tools_that_nobody_may_call_are_no_offer() -> None:
+    """They need no place in a template."""
+    assert offers_tools({"tools": [{}]})
+    assert not any(map(offers_tools, ({}, {"tools": None}, {"tools": []}, {"tools": [{}], "tool_choice": "none"})))

@@ -6,6 +6,7 @@ import pytest
 
 from blazar.domain.errors import Malformed
 from blazar.domain.wire.answer import Answer
+from blazar.domain.wire.context import packed, unpacked
 from blazar.domain.wire.delta import Finish, Usage
 from blazar.domain.wire.ollama import (
     OPTIONS,
@@ -13,11 +14,13 @@ from blazar.domain.wire.ollama import (
     closing_facts,
     embed_request,
     embed_warnings,
+    extra_of,
     generate_request,
     legacy_embed_request,
     load_reply,
     reply,
 )
+from blazar.domain.wire.request import ignored
 from blazar.domain.wire.tools import Call
 from blazar.domain.wire.turn import Shape, Turn
 
@@ -170,8 +173,8 @@ def test_a_window_that_is_none_is_refused(value: Any) -> None:
 
 def test_fields_without_effect_are_named() -> None:
     """Nothing is dropped in silence; empty values are no wish."""
-    request = generate(prompt="a", template="{{ x }}", truncate=True, logprobs=None, system="", context=[])
-    assert request.warnings == ("ignored; 'template' has no effect here", "ignored; 'truncate' has no effect here")
+    request = generate(prompt="a", shift=True, truncate=True, logprobs=None, system="", context=[])
+    assert request.warnings == ("ignored; 'shift' has no effect here", "ignored; 'truncate' has no effect here")
 
 
 @pytest.mark.parametrize(
@@ -246,7 +249,7 @@ def test_the_constraint_is_the_one_that_was_asked_for() -> None:
     assert chat(format=schema, tools=[{"type": "function", "function": {"name": "f"}}]).constraint == ""
     assert generate(prompt="a", raw=True, format="json").constraint == "json_object"
     assert generate(prompt="a", raw=True, format={"type": "string", "maxLength": 10**9}).constraint == ""
-    assert generate(prompt="a", raw=True, format={"type": "string"}).schema == ("format", {"type": "string"})
+    assert generate(prompt="a", raw=True, format={"type": "string"}).schema == ("format", {"type": "string"}, False)
 
 
 @pytest.mark.parametrize("body", [{}, {"prompt": ""}, {"prompt": None, "keep_alive": "5m"}])
@@ -390,7 +393,6 @@ def test_embedding_requests() -> None:
         {"input": [""]},
         {"input": [1]},
         {"input": 7},
-        {"input": "a", "dimensions": 8},
     ],
 )
 def test_nothing_to_embed_is_refused(body: dict[str, Any]) -> None:
@@ -404,3 +406,61 @@ def test_the_old_route_refuses_too(body: dict[str, Any]) -> None:
     """With the field's name."""
     with pytest.raises(Malformed):
         legacy_embed_request(body, "c")
+
+
+def test_a_context_goes_on_with_its_conversation() -> None:
+    """The messages of the earlier turns stand before the prompt; a new system prompt takes the old one's place."""
+    before = [{"role": "system", "content": "S"}, {"role": "user", "content": "one"}]
+    context = packed(before, "two")
+    got = generate_request({"model": "m", "prompt": "three", "context": context}, "m").body["messages"]
+    answered = {"role": "assistant", "content": "two"}
+    assert got == [*before, answered, {"role": "user", "content": "three"}]
+    got = generate_request({"model": "m", "prompt": "three", "context": context, "system": "T"}, "m").body["messages"]
+    assert got == [{"role": "system", "content": "T"}, before[1], answered, {"role": "user", "content": "three"}]
+
+
+def test_a_context_means_nothing_to_a_raw_prompt() -> None:
+    """No template is filled in there, so it is named as ignored."""
+    request = generate_request({"model": "m", "prompt": "a", "raw": True, "context": [1]}, "m")
+    assert ignored("context") in request.warnings
+
+
+def test_an_answer_tells_its_context_unless_it_was_raw_or_a_chat() -> None:
+    """What ollama's clients hand back next time."""
+    body = {"model": "m", "prompt": "one"}
+    extra = extra_of(body, generate_request(body, "m"))
+    answer = Answer("two", "", (), Finish("stop"), Usage(1, 1))
+    told = reply(Shape.GENERATE, Turn("m"), answer, 0.0, extra)
+    assert unpacked(told["context"]) == [{"role": "user", "content": "one"}, {"role": "assistant", "content": "two"}]
+    raw = {**body, "raw": True}
+    assert "context" not in reply(Shape.GENERATE, Turn("m"), answer, 0.0, extra_of(raw, generate_request(raw, "m")))
+    chat = {"model": "m", "messages": [{"role": "user", "content": "one"}]}
+    assert "context" not in reply(Shape.CHAT, Turn("m"), answer, 0.0, extra_of(chat, chat_request(chat, "m")))
+
+
+def test_log_probabilities_are_asked_for_and_told() -> None:
+    """A child is asked in its words; rows stand beside the message. A filled gap has none."""
+    chat = {"model": "m", "messages": [{"role": "user", "content": "one"}], "logprobs": True, "top_logprobs": 2}
+    request = chat_request(chat, "m")
+    assert (request.body["logprobs"], request.body["top_logprobs"]) == (True, 2)
+    row = {"token": "a", "logprob": -1.0, "top_logprobs": [{"token": "b", "logprob": -2.0}]}
+    answer = Answer("a", "", (), Finish("stop"), Usage(1, 1), [{**row, "id": 3}])
+    assert reply(Shape.CHAT, Turn("m"), answer, 0.0, extra_of(chat, request))["logprobs"] == [row]
+    assert "logprobs" not in reply(Shape.CHAT, Turn("m"), answer, 0.0)
+    gap = generate_request({"model": "m", "prompt": "a", "suffix": "b", "logprobs": True}, "m")
+    assert ignored("logprobs") in gap.warnings
+    assert "logprobs" not in gap.body
+
+
+def test_a_template_of_the_requests_own_writes_the_prompt() -> None:
+    """Here, and it goes raw; what was said before stands in it. Pictures have no place in it."""
+    template = "{{ if .System }}({{ .System }}){{ end }}[{{ .Prompt }}]{{ .Response }};"
+    body = {"model": "m", "prompt": "b", "system": "S", "template": template}
+    request = generate_request({**body, "context": packed([{"role": "user", "content": "a"}], "A")}, "m")
+    assert (request.path, request.body["prompt"]) == ("/v1/completions", "(S)[a]A;[b]")
+    assert request.warnings == ()
+    with pytest.raises(Malformed, match="Go"):
+        generate_request({**body, "template": "{{ range .Messages }}"}, "m")
+    with pytest.raises(Malformed, match="images"):
+        generate_request({**body, "images": ["iVBOR"]}, "m")
+    assert ignored("template") in generate_request({**body, "raw": True}, "m").warnings

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from blazar.domain.kinds import Weights
+from blazar.domain.overlay import Overlay
 from blazar.domain.records import Model
 from blazar.domain.wire.ollama_listing import Running, Shown, format_of, human_count, ps, show, tags
 from blazar.domain.wire.stamps import FOREVER
@@ -65,15 +66,17 @@ def test_ps() -> None:
 
 def test_show() -> None:
     """Metadata, template, capabilities; a licence only where there is one."""
-    facts = Shown({"general.architecture": "llama"}, "{{ m }}", "stop x", ("completion", "tools"))
+    overlay = Overlay(parameters={"stop": ["x"]})
+    facts = Shown({"general.architecture": "llama"}, "{{ m }}", ("completion", "tools"), overlay=overlay)
     told = show(model(), facts)
     assert told["model_info"] == {"general.architecture": "llama"}
     assert (told["template"], told["parameters"], told["capabilities"]) == (
         "{{ m }}",
-        "stop x",
+        f'{"stop":<30} "x"',
         ["completion", "tools"],
     )
-    assert told["modelfile"] == "FROM /m/smol.gguf\n"
+    assert told["modelfile"] == "FROM /m/smol.gguf\nPARAMETER stop x\n"
+    assert show(model(), Shown({}))["modelfile"] == "FROM /m/smol.gguf\n"
     assert told["details"] == DETAILS
     assert "license" not in told
     assert show(model(), facts._replace(license="MIT"))["license"] == "MIT"

@@ -3,7 +3,10 @@
 import json
 from collections.abc import Iterator
 
+from blazar.domain.wire.context import unpacked
 from blazar.domain.wire.delta import Delta, Failed, Finish, Reasoning, Text, ToolFragment, Usage
+from blazar.domain.wire.odds import Odds
+from blazar.domain.wire.ollama import Extra
 from blazar.domain.wire.ollama_stream import NdjsonWriter
 from blazar.domain.wire.quoting import quote
 from blazar.domain.wire.turn import Shape, Turn
@@ -106,3 +109,24 @@ def test_time_is_ours_where_the_engine_keeps_none() -> None:
     assert last["prompt_eval_duration"] == 600_000_000
     assert last["eval_duration"] == 2_000_000_000
     assert last["total_duration"] == 3_000_000_000
+
+
+def test_log_probabilities_stand_beside_their_piece() -> None:
+    """Where they were asked for, with thoughts as with text."""
+    row = {"token": "a", "logprob": -1.0}
+    writer = NdjsonWriter(Shape.CHAT, TURN, lambda: 0.25, quote, Extra(Odds(True, 0)))
+    said = [json.loads(writer.write(piece)) for piece in (Reasoning("b", [row]), Text("a", [row]), Text("c"))]
+    assert [line.get("logprobs") for line in said] == [[row], [row], None]
+    assert said[1]["message"]["content"] == "a"
+    plain = NdjsonWriter(Shape.CHAT, TURN, lambda: 0.25)
+    assert "logprobs" not in json.loads(plain.write(Text("a", [row])))
+
+
+def test_the_last_line_has_the_context() -> None:
+    """All pieces together; none for a chat."""
+    extra = Extra(messages=[{"role": "user", "content": "q"}])
+    writer = NdjsonWriter(Shape.GENERATE, TURN, lambda: 0.25, quote, extra)
+    for delta in (Text("a"), Reasoning("hm"), Text("b"), Finish("stop")):
+        writer.write(delta)
+    last = json.loads(writer.flush())
+    assert unpacked(last["context"]) == [{"role": "user", "content": "q"}, {"role": "assistant", "content": "ab"}]

@@ -64,6 +64,14 @@ def test_the_model_name_is_swapped_without_a_parse() -> None:
     assert parse
 
 
+def called(call: dict[str, Any]) -> dict[str, Any]:
+    """An assistant's message with one call."""
+    return {"role": "assistant", "content": "", "tool_calls": [call]}
+
+
+SOUND: dict[str, Any] = {"id": "x", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+
 @pytest.mark.parametrize(
     ("name", "more"),
     [
@@ -85,6 +93,15 @@ def test_the_model_name_is_swapped_without_a_parse() -> None:
         ("system", {"messages": [{"role": "developer", "content": "B"}, *HI]}),
         ("system", {"messages": [{"role": "system", "content": "A"}, {"role": "system", "content": "B"}, *HI]}),
         ("tool_choice", {"tool_choice": {"type": "function", "function": {"name": "f"}}}),
+        ("gbnf", {"response_format": {"type": "gbnf", "grammar": "root ::= x"}}),
+        ("think", {"think": False}),
+        ("history", {"messages": [called({"id": "x", "function": {"name": "f", "arguments": "{}"}})]}),
+        ("history", {"messages": [called(SOUND | {"function": {"name": "f", "arguments": '{"a": "b'}})]}),
+        ("history", {"messages": [called(SOUND | {"function": {"name": "f", "arguments": ""}})]}),
+        ("think", {"think": True}),
+        ("format", {"tools": [], "response_format": {"type": "json_object"}}),
+        ("parameters", {"tools": [{"type": "function", "function": {"name": "f", "parameters": []}}]}),
+        ("media", {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:"}}]}]}),
     ],
 )
 @pytest.mark.parametrize("compact", [True, False])
@@ -93,6 +110,14 @@ def test_each_trigger_is_noticed_in_the_bytes(name: str, more: dict[str, Any], c
     raw = json.dumps({"model": "m", "messages": HI, **more}, separators=(",", ":") if compact else None).encode()
     assert [trigger.name for trigger in TRIGGERS if trigger.suspects(raw)] == [name]
     assert planned({"model": "m", "messages": HI, **more}, compact=compact)[1]
+
+
+def test_every_row_of_the_table_is_shown() -> None:
+    """One that no test notices is one that nobody may rely on."""
+    (shown,) = [
+        mark for mark in test_each_trigger_is_noticed_in_the_bytes.pytestmark if mark.args[0] == ("name", "more")
+    ]  # type: ignore[attr-defined]
+    assert {name for name, _ in shown.args[1]} == {trigger.name for trigger in TRIGGERS}
 
 
 def test_a_sound_tool_history_passes_as_it_is() -> None:
@@ -163,6 +188,34 @@ def test_normalising_leaves_what_needs_nothing() -> None:
     assert normalise(json.loads(json.dumps(body)), "m").body == body
 
 
+@pytest.mark.parametrize(
+    ("think", "told"),
+    [
+        (False, {"enable_thinking": False}),
+        (True, {"enable_thinking": True}),
+        ("low", {"enable_thinking": True, "reasoning_effort": "low"}),
+    ],
+)
+def test_a_wish_for_thinking_reaches_the_template(think: Any, told: dict[str, Any]) -> None:
+    """Beside what the caller tells it; the field itself is no engine's (D15)."""
+    body = {"model": "m", "messages": HI, "think": think, "chat_template_kwargs": {"own": 1}}
+    made = normalise(body, "m")
+    assert made.body == {"model": "m", "messages": HI, "chat_template_kwargs": {"own": 1, **told}}
+    assert made.warnings == ()
+
+
+def test_a_wish_for_thinking_that_nobody_can_read_is_refused() -> None:
+    """By its name; where no template is asked it has no effect, and variables that are none are left to the engine."""
+    with pytest.raises(Malformed) as refused:
+        normalise({"model": "m", "messages": HI, "think": "often"}, "m")
+    assert refused.value.field == "think"
+    assert normalise({"model": "m", "prompt": "a", "think": False}, "m").warnings == (
+        "ignored; 'think' has no effect here",
+    )
+    odd = {"model": "m", "messages": HI, "think": False, "chat_template_kwargs": 7}
+    assert normalise(odd, "m").body["chat_template_kwargs"] == 7
+
+
 def test_a_completion_has_a_prompt() -> None:
     """No messages are needed there."""
     assert normalise({"model": "m", "prompt": [1, 2]}, "c").body == {"model": "c", "prompt": [1, 2]}
@@ -206,3 +259,30 @@ def test_every_trigger_says_why() -> None:
     """The table explains itself, and every name is used once."""
     assert all(trigger.why for trigger in TRIGGERS)
     assert len({trigger.name for trigger in TRIGGERS}) == len(TRIGGERS)
+
+
+def test_a_grammar_goes_where_the_engine_looks_for_it() -> None:
+    """Beside tools the tools win, as over every form (E9); a raw completion has no such field."""
+    form = {"type": "gbnf", "grammar": "root ::= x"}
+    body = normalise({"model": "m", "messages": list(HI), "response_format": form}, "m").body
+    assert (body["grammar"], "response_format" in body) == ("root ::= x", False)
+    outcome = normalise({"model": "m", "messages": list(HI), "response_format": form, "tools": [{}]}, "m")
+    assert not {"grammar", "response_format"} & outcome.body.keys()
+    assert outcome.warnings == ("ignored; 'response_format' has no effect here",)
+    assert "grammar" not in normalise({"model": "m", "prompt": "x", "response_format": form}, "m").body
+
+
+@pytest.mark.parametrize("form", [{"type": "gbnf"}, {"type": "gbnf", "grammar": 5}])
+def test_a_grammar_that_is_none_is_named(form: dict[str, Any]) -> None:
+    """By its own place."""
+    with pytest.raises(Malformed) as caught:
+        normalise({"model": "m", "messages": list(HI), "response_format": form}, "m")
+    assert caught.value.field == "response_format.grammar"
+
+
+def test_arguments_that_are_no_object_are_handed_on_and_told() -> None:
+    """A cut call in the history must not fail the conversation, nor pass for a whole one."""
+    cut = SOUND | {"function": {"name": "f", "arguments": '{"path": "/etc'}}
+    outcome = normalise({"messages": [*HI, called(cut)]}, "m")
+    assert outcome.body["messages"][1]["tool_calls"][0]["function"]["arguments"] == '{"raw":"{\\"path\\": \\"/etc"}'
+    assert "messages[1].tool_calls[0]" in outcome.warnings[0]

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from blazar.domain.errors import EngineSaid, Malformed
-from blazar.domain.manners import COUNTING, INFILL, LLAMACPP, TOKENIZE, Manners
+from blazar.domain.grammars import LLGUIDANCE
+from blazar.domain.manners import APPLY_TEMPLATE, COUNTING, DETOKENIZE, INFILL, LLAMACPP, TOKENIZE, Manners
 from blazar.domain.wire.polite import UNKNOWN_WINDOW, as_it_is, make_polite, refusal, without_tag
 
 STRICT = Manners(name="x", routes=frozenset(), forms=frozenset({"response_format"}), strips=frozenset({"adapters"}))
@@ -98,13 +99,32 @@ def test_a_prompt_gives_no_orders() -> None:
 
 
 def test_routes_that_a_kind_lacks_are_refused_by_name() -> None:
-    """A gap is the caller's field, a count is not implemented; what every kind has is no question."""
+    """A gap is the caller's field, a text's tokens its choice of a model, a count is not implemented; what every kind has is no question."""
     assert refusal("/v1/chat/completions", STRICT) is None
     assert refusal(INFILL, LLAMACPP) is None
     gap = refusal(INFILL, STRICT)
     assert isinstance(gap, Malformed)
     assert gap.field == "suffix"
-    for path in (COUNTING, TOKENIZE):
-        count = refusal(path, STRICT)
-        assert isinstance(count, EngineSaid)
-        assert (count.status, "served by x" in str(count)) == (501, True)
+    for path in (TOKENIZE, DETOKENIZE, APPLY_TEMPLATE):
+        assert refusal(path, LLAMACPP) is None
+        lacks = refusal(path, STRICT)
+        assert isinstance(lacks, Malformed)
+        assert (lacks.field, "served by x" in str(lacks)) == ("model", True)
+    count = refusal(COUNTING, STRICT)
+    assert isinstance(count, EngineSaid)
+    assert (count.status, "served by x" in str(count)) == (501, True)
+
+
+def test_a_schema_is_fitted_to_what_its_library_holds() -> None:
+    """Under the caller's own name for the form; what is not held takes the receipt away (D19)."""
+    body: dict[str, Any] = {"response_format": {"type": "json_schema", "json_schema": {"schema": {"not": {}}}}}
+    polite = make_polite(body, STRICT._replace(grammar=LLGUIDANCE), 0, "format")
+    assert body["response_format"]["json_schema"]["schema"] == {}
+    assert (polite.held, "'format'" in polite.warnings[0]) == (False, True)
+
+
+def test_odd_whole_floats_are_written_whole_for_servers_with_typed_bodies() -> None:
+    """What is no whole number stays for the server to judge."""
+    body, warnings, _ = made(STRICT, max_tokens=10.0, seed=1.0, temperature=1.0, n=1.5)
+    assert repr(body) == repr({"max_tokens": 10, "seed": 1, "temperature": 1.0, "n": 1.5})
+    assert warnings == ()

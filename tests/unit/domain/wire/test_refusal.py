@@ -5,7 +5,14 @@ from typing import Any
 
 import pytest
 
-from blazar.domain.wire.refusal import TooLong, callers_fault, field_in, refused_grammar, too_long
+from blazar.domain.wire.refusal import (
+    TooLong,
+    beyond_vocabulary,
+    callers_fault,
+    field_in,
+    refused_grammar,
+    too_long,
+)
 
 
 @pytest.mark.parametrize(
@@ -78,3 +85,25 @@ def test_a_refused_grammar_is_told_from_other_refusals(status: int, message: str
 def test_a_500_about_the_request_is_the_callers(status: int, message: str, fault: bool) -> None:
     """llama.cpp answers 500 to what it cannot read; its health is not in question (A21, G6)."""
     assert callers_fault(status, said(message)) is fault
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "beyond"),
+    [
+        (500, "vector::_M_range_check: __n (which is 9) >= this->size() (which is 5)", True),
+        (500, "vector", True),
+        (500, "invalid vector subscript, out of range", True),
+        (400, "vector", False),
+        (500, "out of memory", False),
+    ],
+)
+def test_a_token_beyond_the_vocabulary(status: int, message: str, beyond: bool) -> None:
+    """Whatever C++ library the engine was built with."""
+    assert beyond_vocabulary(status, said(message)) is beyond
+
+
+def test_an_error_that_stands_in_the_open_is_read() -> None:
+    """One engine's have no envelope."""
+    said = b'{"object":"error","message":"Failed to compile json_schema grammar","type":"BadRequest","code":400}'
+    assert refused_grammar(400, said)
+    assert not refused_grammar(400, said.replace(b'"object":"error",', b""))

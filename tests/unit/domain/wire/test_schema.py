@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from blazar.domain.errors import Malformed
-from blazar.domain.wire.schema import LARGEST_REPETITION, MOST_PARTS, Simplified, simplified
+from blazar.domain.wire.schema import LARGEST_REPETITION, MOST_PARTS, Simplified, simplified, without_nulls
 
 
 def of(schema: Any, *, lenient: bool = True) -> Simplified:
@@ -137,3 +137,29 @@ def test_depth_and_size_are_bounded() -> None:
     assert of(wide).changed == ("nesting",)
     homes = {"$defs": {"a~": {}}, "anyOf": [{"$ref": f"#/anyOf/{'0' * n}0~0"} for n in range(300)]}
     assert of(homes).changed == ("$ref",)
+
+
+@pytest.mark.parametrize(
+    ("given", "left"),
+    [
+        ({"type": "string", "description": None, "enum": None}, {"type": "string"}),
+        ({"default": None, "const": None, "enum": [None, 1]}, {"default": None, "const": None, "enum": [None, 1]}),
+        (
+            {"properties": {"const": {"title": None}, "gone": None}, "required": ["const"]},
+            {"properties": {"const": {}}, "required": ["const"]},
+        ),
+        (
+            {"items": [{"pattern": None}], "anyOf": [{"$ref": "#", "x": None}]},
+            {"items": [{}], "anyOf": [{"$ref": "#"}]},
+        ),
+    ],
+)
+def test_a_keyword_that_is_null_is_absent(given: dict[str, Any], left: dict[str, Any]) -> None:
+    """Values that a schema only speaks of keep theirs, and names of the caller's own are no keywords."""
+    assert without_nulls(given) == left
+
+
+def test_a_schema_without_nulls_is_the_same_object() -> None:
+    """Nothing to change is nothing copied."""
+    schema = {"properties": {"a": {"type": "string", "enum": ["x"]}}, "anyOf": [{"const": None}]}
+    assert without_nulls(schema) is schema

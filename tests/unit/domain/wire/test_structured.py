@@ -64,6 +64,8 @@ def test_the_receipts_words() -> None:
     assert constraint_of({"response_format": {"type": "json_object", "schema": SCHEMA}}) == "json_schema"
     assert constraint_of({"json_schema": SCHEMA}) == "json_schema"
     assert constraint_of({"grammar": "root ::= x"}) == "gbnf"
+    assert constraint_of({"response_format": {"type": "gbnf", "grammar": "root ::= x"}}) == "gbnf"
+    assert constraint_of({"response_format": {"type": "odd"}}) == ""
     assert constraint_of({"response_format": {"type": "text"}}) == ""
     assert constraint_of({"response_format": "x", "grammar": "", "json_schema": None}) == ""
 
@@ -112,3 +114,11 @@ def test_the_schema_stands_in_two_places() -> None:
 def test_a_forced_tool() -> None:
     """OpenAI's object form."""
     assert forced_tool("f") == {"type": "function", "function": {"name": "f"}}
+
+
+def test_a_keyword_that_is_null_is_absent_in_a_form_too() -> None:
+    """What is judged and what is sent is the schema without it (A13)."""
+    body: dict[str, Any] = {"messages": []}
+    held = apply_format({"type": "object", "title": None}, body, [])
+    assert held.schema == Asked("format", {"type": "object"})
+    assert body["response_format"]["json_schema"]["schema"] == {"type": "object"}

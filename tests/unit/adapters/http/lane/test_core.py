@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 
 from blazar.adapters.http.lane.core import OFF_LOOP
+from blazar.adapters.http.lane.fetching import Fetching
 from blazar.adapters.http.lane.relay import Limits
+from blazar.application.ports.pictures import Fetched
 from blazar.domain import teaching
 from blazar.domain.errors import Busy, ChildDied, Malformed
 from blazar.domain.kinds import Task
+from tests.fakes.pictures import FakePictures
 from tests.support.lane_rig import DONE, SSE, TRACE, Rig, chunk, run, usage_chunk, whole_chat
 
 USER = [{"role": "user", "content": "hi"}]
@@ -19,6 +22,7 @@ STREAMS: dict[str, dict[str, Any]] = {
     CHAT: {"model": "tiny", "stream": True, "messages": USER},
     "/v1/completions": {"model": "tiny", "stream": True, "prompt": "hi"},
     "/v1/messages": {"model": "tiny", "stream": True, "max_tokens": 9, "messages": USER},
+    "/v1/responses": {"model": "tiny", "stream": True, "input": "hi"},
     "/api/chat": {"model": "tiny", "messages": USER},
     "/api/generate": {"model": "tiny", "prompt": "hi"},
 }
@@ -56,6 +60,9 @@ def last_error(path: str, body: bytes) -> str:
     if KINDS[path] == "anthropic":
         assert event.startswith(b"event: error\n")
     assert b"[DONE]" not in body
+    if path == "/v1/responses":
+        assert event.startswith(b"event: response.failed\n")
+        return json.loads(event.split(b"data: ", 1)[1])["response"]["error"]["message"]
     return json.loads(event.split(b"data: ", 1)[1])["error"]["message"]
 
 
@@ -290,7 +297,7 @@ def test_comments_and_named_events_between_frames_are_no_data(path: str) -> None
         rig.exchange.end()
         await rig.clock.settle()
         assert reply.finished
-        assert b"rror" not in reply.body
+        assert b"rror" not in reply.body.replace(b'"error":null', b"")  # a response says that it has none
 
     run(test)
 
@@ -737,3 +744,141 @@ def test_a_silent_child_is_a_504() -> None:
 
     run(test)
     run(off, Limits(header_timeout=0))
+
+
+CALLED = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+TOOLED: dict[str, dict[str, Any]] = {
+    "/v1/chat/completions": {"messages": USER, "tools": [CALLED]},
+    "/v1/messages": {"messages": USER, "max_tokens": 5, "tools": [{"name": "f", "input_schema": {"type": "object"}}]},
+    "/api/chat": {"stream": False, "messages": USER, "tools": [CALLED]},
+}
+
+
+@pytest.mark.parametrize("path", TOOLED)
+def test_tools_for_a_template_without_a_place_for_them_are_asked_of_the_supervisor(path: str) -> None:
+    """Only there, and only where some may be called; the refusal is one sentence in every dialect."""
+
+    async def test(rig: Rig) -> None:
+        for toolless, more in ((False, {}), (True, {"tools": []}), (True, {"tools": None})):
+            rig.leasing.toolless = toolless
+            await rig.post(path, {"model": "tiny", **TOOLED[path], **more})
+            assert not rig.leasing.asks
+            await rig.answer(whole_chat())
+        rig.leasing.busy = True
+        reply = await rig.post(path, {"model": "tiny", **TOOLED[path]})
+        assert rig.leasing.asks[-1].tools
+        sentence = teaching.template_has_no_tools("tiny")
+        rig.leasing.refuse(Malformed(sentence, "tools"))
+        await rig.clock.settle()
+        assert (reply.status, message_of(path, reply.body)) == (400, sentence)
+        rig.leasing.busy = False
+        await rig.post(path, {"model": "tiny", **TOOLED[path]})
+        assert rig.leasing.asks[-1].tools
+        await rig.answer(whole_chat())
+
+    run(test)
+
+
+NAMED: dict[str, dict[str, Any]] = {
+    CHAT: {"content": [{"type": "image_url", "image_url": {"url": "https://example.com/cat.png"}}]},
+    "/v1/messages": {"content": [{"type": "image", "source": {"type": "url", "url": "https://example.com/cat.png"}}]},
+    "/api/chat": {"content": "look", "images": ["https://example.com/cat.png"]},
+}
+
+
+@pytest.mark.parametrize("path", NAMED)
+def test_a_picture_by_its_address_reaches_the_child_as_data(path: str) -> None:
+    """The gateway fetches it, in every dialect; the child never does (D14)."""
+
+    async def test(rig: Rig) -> None:
+        rig.lane.fetching = Fetching(FakePictures(**{"https://example.com/cat.png": Fetched("image/png", b"\0\0\0")}))
+        await rig.post(path, WHOLES[path] | {"messages": [{"role": "user", **NAMED[path]}]})
+        rig.lane.fetching.close()
+        (message,) = rig.asked["messages"]
+        assert message["content"][-1]["image_url"]["url"] == "data:image/png;base64,AAAA"
+        await rig.answer(whole_chat())
+
+    run(test)
+
+
+@pytest.mark.parametrize("path", [CHAT, "/v1/messages"])
+def test_with_fetching_off_an_address_is_refused(path: str) -> None:
+    """Nothing is asked, and the sentence says what to send instead (D14)."""
+
+    async def test(rig: Rig) -> None:
+        network = FakePictures()
+        rig.lane.fetching = Fetching(network)
+        reply = await rig.post(path, WHOLES[path] | {"messages": [{"role": "user", **NAMED[path]}]})
+        rig.lane.fetching.close()
+        assert reply.status == 400
+        assert message_of(path, reply.body) == teaching.media_not_fetched()
+        assert network.asked == []
+
+    run(test, Limits(fetches=False))
+
+
+@pytest.mark.parametrize(("said", "receipt"), [('{"n":1}', [b"json_schema"]), ('{"n":"x"}', []), ("prose", [])])
+@pytest.mark.parametrize("path", [CHAT, "/v1/messages", "/v1/responses", "/api/chat"])
+def test_the_receipt_stands_where_the_judge_agrees(path: str, said: str, receipt: list[bytes]) -> None:
+    """The engine was told the schema, and the buffered answer has it; otherwise 200 without a receipt (D19, E1, E2)."""
+    schema = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}
+    form = {"type": "json_schema", "json_schema": {"name": "n", "schema": schema}}
+    wanted: dict[str, dict[str, Any]] = {
+        CHAT: {"response_format": form},
+        "/v1/messages": {"output_config": {"format": {"type": "json_schema", "schema": schema}}},
+        "/v1/responses": {"text": {"format": {"type": "json_schema", "name": "n", "schema": schema}}},
+        "/api/chat": {"format": schema},
+    }
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(path, WHOLES[path] | wanted[path])
+        await rig.answer(whole_chat(said))
+        assert reply.status == 200
+        assert reply.header(b"x-blazar-structured-output") == receipt
+
+    run(test)
+
+
+@pytest.mark.parametrize("path", ["/v1/messages", COUNT])
+def test_unknown_betas_are_ignored_and_told(path: str) -> None:
+    """Known ones and a known version are silent (D11)."""
+
+    async def test(rig: Rig) -> None:
+        body = {"model": "tiny", "max_tokens": 9, "messages": USER}
+        told = {b"anthropic-version": b"2023-06-01", b"anthropic-beta": b"interleaved-thinking-2025-05-14,x-1"}
+        reply = await rig.post(path, body, told)
+        await rig.answer(b'{"input_tokens":3}' if path == COUNT else whole_chat())
+        assert reply.status == 200
+        assert reply.header(b"x-blazar-warning")[-1] == b"ignored; 'anthropic-beta.x-1' has no effect here"
+
+    run(test)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "receipt"), [('{"n":1}', [b"json_schema"]), ('{"n":"x"}', []), ('{"n":', []), (None, [])]
+)
+def test_a_forced_tool_has_its_receipt_where_its_call_has_the_schema(
+    arguments: str | None, receipt: list[bytes]
+) -> None:
+    """Anthropic's own way to a form; a wrong schema of a tool is no error, an engine takes what it can of it (D19, C14)."""
+    schema = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}
+
+    async def test(rig: Rig) -> None:
+        body = WHOLES["/v1/messages"] | {"tools": [{"name": "f", "input_schema": schema}]}
+        reply = await rig.post("/v1/messages", body | {"tool_choice": {"type": "tool", "name": "f"}})
+        said = json.loads(whole_chat("no"))
+        if arguments is not None:
+            call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": arguments}}
+            said["choices"][0]["message"] = {"role": "assistant", "content": None, "tool_calls": [call]}
+        await rig.answer(json.dumps(said).encode())
+        assert reply.status == 200
+        assert reply.header(b"x-blazar-structured-output") == receipt
+        odd = body | {
+            "tools": [{"name": "f", "input_schema": {"type": "any"}}],
+            "tool_choice": {"type": "tool", "name": "f"},
+        }
+        reply = await rig.post("/v1/messages", odd)
+        await rig.answer(whole_chat("no"))
+        assert reply.status == 200
+
+    run(test)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from blazar.adapters.http.lane.relay import Limits
 from tests.support.lane_rig import Rig, run
 
 
@@ -95,16 +96,54 @@ def test_an_unusable_answer_is_a_502_that_says_so(path: str, answer: bytes) -> N
         ({"input": []}, "input"),
         ({"input": [1, "a"]}, "input"),
         ({"input": "x", "encoding_format": "hex"}, "encoding_format"),
-        ({"input": "x", "dimensions": 256}, "dimensions"),
+        ({"input": "x", "dimensions": 0}, "dimensions"),
+        ({"input": "x", "dimensions": "8"}, "dimensions"),
     ],
 )
 def test_wrong_fields_are_named(body: dict[str, Any], field: str) -> None:
-    """A 400 with the field, before a model is loaded; `dimensions` is refused rather than ignored (case M8)."""
+    """A 400 with the field, before a model is loaded."""
 
     async def test(rig: Rig) -> None:
         reply = await rig.post("/v1/embeddings", {"model": "tiny", **body})
         assert (reply.status, reply.json()["error"]["param"]) == (400, field)
         assert not rig.leasing.leases
+
+    run(test)
+
+
+@pytest.mark.parametrize("encoding", ["float", "base64"])
+def test_shorter_vectors_are_of_length_one_again(encoding: str) -> None:
+    """Whatever encoding the engine chose; longer ones than the model's are refused, its own length stays (case M8)."""
+
+    async def test(rig: Rig) -> None:
+        answer = vectors((0, [3.0, 4.0, 12.0]))
+        reply = await embed(rig, answer, input="x", dimensions=2, encoding_format=encoding)
+        assert "dimensions" not in rig.asked
+        found = reply.json()["data"][0]["embedding"]
+        if encoding == "base64":
+            found = struct.unpack("<2f", base64.b64decode(found))
+        assert found == pytest.approx([0.6, 0.8])
+        reply = await embed(rig, answer, input="x", dimensions=3)
+        assert reply.json()["data"][0]["embedding"] == [3.0, 4.0, 12.0]
+        reply = await embed(rig, answer, input="x", dimensions=4)
+        assert (reply.status, reply.json()["error"]["param"]) == (400, "dimensions")
+        reply = await embed(rig, answer, "/api/embed", input="x", dimensions=2)
+        assert reply.json()["embeddings"][0] == pytest.approx([0.6, 0.8])
+        reply = await embed(rig, answer, "/api/embed", input="x", dimensions=0)
+        assert len(reply.json()["embeddings"][0]) == 3
+        reply = await embed(rig, answer, "/api/embeddings", prompt="x", dimensions=1)
+        assert reply.json() == {"embedding": [1.0]}
+
+    run(test)
+
+
+def test_fields_without_effect_are_named_and_not_sent() -> None:
+    """Some mean something to other services; silence would look like consent."""
+
+    async def test(rig: Rig) -> None:
+        reply = await embed(rig, vectors((0, [1.0])), input="x", input_type="query", user="u", embd_normalize=-1)
+        assert reply.header(b"x-blazar-warning") == [b"ignored; 'input_type' has no effect here"]
+        assert rig.asked == {"model": "tiny", "input": "x", "user": "u", "embd_normalize": -1}
 
     run(test)
 
@@ -142,5 +181,92 @@ def test_ollamas_two_shapes() -> None:
         for body in ({"prompt": "x"}, {"input": "x"}):
             reply = await embed(rig, vectors((0, [1.0])), "/api/embeddings", **body)
             assert reply.json() == {"embedding": [1.0]}
+
+    run(test)
+
+
+def tokenwise(*rows: list[list[float]]) -> bytes:
+    """The answer of a child that makes a vector of each token."""
+    return json.dumps([{"index": at, "embedding": row} for at, row in enumerate(rows)]).encode()
+
+
+@pytest.mark.parametrize(("pooling", "wanted"), [("mean", [0.6, 0.8]), ("cls", [1.0, 0.0]), ("last", [0.0, 1.0])])
+def test_a_child_that_leaves_the_last_step_to_us(pooling: str, wanted: list[float]) -> None:
+    """Every request to it: one vector for an input, as it would have made it itself, and each token is counted."""
+
+    async def test(rig: Rig) -> None:
+        rig.leasing.late = pooling
+        for path, ask in (("/v1/embeddings", {"input": ["a"]}), ("/api/embed", {"input": "a"})):
+            reply = await rig.post(path, {"model": "tiny", **ask})
+            assert (rig.exchange.call.path, rig.asked) == (b"/embeddings", {"model": "tiny", "input": ["a"]})
+            await rig.answer(tokenwise([[6.0, 0.0], [0.0, 8.0]]))
+            said = reply.json()
+            found = said["data"][0]["embedding"] if path.startswith("/v1") else said["embeddings"][0]
+            assert found == wanted
+            assert rig.records[-1].prompt_tokens == 2
+        reply = await rig.post("/v1/embeddings", {"model": "tiny", "input": "a", "encoding_format": "base64"})
+        await rig.answer(tokenwise([[6.0, 0.0], [0.0, 8.0]]))
+        assert struct.unpack("<2f", base64.b64decode(reply.json()["data"][0]["embedding"])) == pytest.approx(wanted)
+        reply = await rig.post("/v1/embeddings", {"model": "tiny", "input": "a"})
+        await rig.answer(b"nonsense")
+        assert reply.status == 502
+
+    run(test)
+
+
+async def cut(rig: Rig, *answers: list[int]) -> None:
+    """What the child's tokeniser says, piece by piece."""
+    for tokens in answers:
+        assert rig.exchange.call.path == b"/tokenize"
+        await rig.answer(json.dumps({"tokens": tokens}).encode())
+
+
+@pytest.mark.parametrize("path", ["/v1/embeddings", "/api/embed"])
+def test_a_text_is_embedded_as_a_whole_and_cut_afterwards(path: str) -> None:
+    """One request for the whole, marks around it, a vector for each piece."""
+
+    async def test(rig: Rig) -> None:
+        rig.leasing.late = "cls"
+        reply = await rig.post(path, {"model": "tiny", "input": ["ab", "c"], "late_chunking": True})
+        assert rig.asked == {"content": "ab", "add_special": True}
+        await cut(rig, [101, 5, 6, 102], [5, 6], [7])
+        assert (rig.exchange.call.path, rig.asked) == (b"/embeddings", {"model": "tiny", "input": [101, 5, 6, 7, 102]})
+        await rig.answer(tokenwise([[9.0, 9.0], [6.0, 0.0], [0.0, 8.0], [0.0, 3.0], [9.0, 9.0]]))
+        said = reply.json()
+        found = [row["embedding"] for row in said["data"]] if path.startswith("/v1") else said["embeddings"]
+        assert found == [[0.6, 0.8], [0.0, 1.0]]
+        assert (rig.records[0].prompt_tokens, len(rig.leasing.leases)) == (5, 1)
+
+    run(test)
+
+
+def test_a_text_that_is_too_long_is_a_413_in_both_dialects() -> None:
+    """By the gateway's bound; by the model's window it is a 400 with its sizes. The child is well."""
+
+    async def test(rig: Rig) -> None:
+        rig.leasing.late = "mean"
+        for path in ("/v1/embeddings", "/api/embed"):
+            reply = await rig.post(path, {"model": "tiny", "input": ["a", "b"], "late_chunking": True})
+            await cut(rig, [1], [1], [2, 3, 4, 5])
+            assert reply.status == 413
+            assert b"late_chunking_max_tokens is 4" in reply.body
+        reply = await rig.post(
+            "/v1/embeddings", {"model": "tiny", "input": "a", "late_chunking": True, "truncate": True}
+        )
+        await cut(rig, [1], [1])
+        await rig.answer(b'{"error":{"message":"input (40 tokens) is too large to process (batch size: 16)"}}', 500)
+        assert (reply.status, reply.json()["error"]["param"]) == (400, "input")
+        assert {lease.released[0] for lease in rig.leasing.leases} == {(None, False)}
+
+    run(test, Limits(late_tokens=4))
+
+
+def test_a_model_that_was_not_told_to_says_how() -> None:
+    """Nothing is asked of its child."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post("/v1/embeddings", {"model": "tiny", "input": "a", "late_chunking": True})
+        assert (reply.status, reply.json()["error"]["param"]) == (400, "late_chunking")
+        assert not rig.upstream.exchanges
 
     run(test)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from blazar.adapters.http.lane.headers import receipt_headers, retry_after_in, warning_headers
+from blazar.adapters.http.lane.headers import dialect_warnings, receipt_headers, retry_after_in, warning_headers
+from blazar.domain.kinds import Dialect
 
 
 def test_a_warning_stays_in_its_line() -> None:
@@ -30,3 +31,13 @@ def test_when_a_child_wants_to_be_asked_again(value: bytes, said: str) -> None:
     """Seconds or a date; anything else is not passed on."""
     assert retry_after_in([(b"Retry-After", value)]) == said
     assert retry_after_in([(b"content-type", value)]) == ""
+
+
+def test_what_a_dialects_own_headers_ask_for_in_vain() -> None:
+    """Other dialects have none."""
+    sent = {b"anthropic-beta": b"context-1m-2025-08-07", b"anthropic-version": b"2023-06-01"}
+    assert dialect_warnings(Dialect.ANTHROPIC, sent) == (
+        "ignored; 'anthropic-beta.context-1m-2025-08-07' has no effect here",
+    )
+    assert dialect_warnings(Dialect.ANTHROPIC, {}) == ()
+    assert dialect_warnings(Dialect.OPENAI, sent) == ()

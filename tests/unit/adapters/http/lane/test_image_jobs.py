@@ -20,7 +20,9 @@ ASKED = {"model": "tiny", "prompt": "a cat", "size": "64x64"}
 SD = Manners(
     name="sd-server", tasks=frozenset({Task.IMAGE}), asked_as="sd-cpp-local", draws=True, tagged="sd_cpp_extra_args"
 )
-PICTURE = b'{"created":1,"data":[{"b64_json":"QQ=="}],"output_format":"png"}'
+FRONT = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + struct.pack(">II", 64, 64)
+PNG = base64.b64encode(FRONT).decode()
+PICTURE = b'{"created":1,"data":[{"b64_json":"%b"}],"output_format":"png"}' % PNG.encode()
 
 
 def drawing(rig: Rig) -> None:
@@ -57,14 +59,16 @@ def test_odd_without_a_seed_sd_server_draws_the_same_picture_for_ever() -> None:
 
 
 def test_a_url_holds_the_picture() -> None:
-    """In the format that was asked for."""
+    """Of the type that it really has: another one than was asked for is said."""
 
     async def test(rig: Rig) -> None:
         drawing(rig)
         reply = await rig.post(PATH, {**ASKED, "response_format": "url", "output_format": "jpeg", "seed": 3})
         assert '{"seed":3}' in rig.asked["prompt"]
         await rig.answer(PICTURE)
-        assert reply.json()["data"] == [{"url": "data:image/jpeg;base64,QQ=="}]
+        assert reply.json()["data"] == [{"url": f"data:image/png;base64,{PNG}"}]
+        (said,) = reply.header(b"x-blazar-warning")
+        assert said.startswith(b"rewritten; 'output_format' jpeg became png")
 
     run(test)
 
@@ -108,6 +112,21 @@ def test_the_engines_refusal_is_told_in_its_words() -> None:
         reply = await rig.post(PATH, ASKED)
         await rig.answer(b'{"error":"invalid params"}', 400)
         assert (reply.status, reply.json()["error"]["message"]) == (400, "invalid params")
+
+    run(test)
+
+
+@pytest.mark.parametrize("answer", [b'{"data":[{"b64_json":"QQ=="}]}', PICTURE])
+def test_what_is_not_what_was_asked_for_is_a_502(answer: bytes) -> None:
+    """No picture, or one where two were asked for: nothing of it reaches the caller, and the engine is at fault."""
+
+    async def test(rig: Rig) -> None:
+        drawing(rig)
+        reply = await rig.post(PATH, {**ASKED, "n": 2 if answer is PICTURE else 1})
+        await rig.answer(answer)
+        assert reply.status == 502
+        assert b"b64_json" not in reply.body
+        assert rig.lease.released == [(None, True)]
 
     run(test)
 

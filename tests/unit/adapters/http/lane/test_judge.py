@@ -22,6 +22,9 @@ class Counting(Schemas):
         self.asked += 1
         return "it is odd" if schema == "odd" else None
 
+    def agrees(self, schema: Any, text: str) -> bool:
+        return schema == text
+
 
 def test_a_sound_schema_is_judged_once() -> None:
     """Programs ask with the same one again and again."""
@@ -62,3 +65,14 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
     asyncio.run(go())
     assert schemas.asked == 4
+
+
+def test_every_text_has_to_have_the_schema() -> None:
+    """Of several answers each one; of none there is nothing to object to."""
+
+    async def agrees(*texts: str) -> bool:
+        return await SchemaJudge(Counting()).agrees(Asked("format", "a"), texts)
+
+    assert asyncio.run(agrees("a", "a"))
+    assert not asyncio.run(agrees("a", "b"))
+    assert asyncio.run(agrees())

@@ -279,7 +279,7 @@ def test_a_broken_infill_stream_ends_in_an_error() -> None:
     ("more", "fields"),
     [
         ({"functions": [{"name": "f"}], "function_call": "auto"}, ["function_call", "functions"]),
-        ({"store": True, "web_search_options": {}}, ["store", "web_search_options"]),
+        ({"verbosity": "low", "web_search_options": {}}, ["verbosity", "web_search_options"]),
         ({"modalities": ["text", "audio"], "audio": {"voice": "x"}}, ["audio", "modalities"]),
         ({"prediction": {"type": "content"}, "verbosity": "low"}, ["prediction", "verbosity"]),
         ({"store": False, "modalities": ["text"], "functions": None}, []),
@@ -326,3 +326,69 @@ def test_a_tool_whose_schema_is_none_is_refused_by_its_place(parameters: Any) ->
     with pytest.raises(Malformed) as refused:
         chat(raw_body(tools=[{"type": "function", "function": {"name": "f", "parameters": parameters}}]))
     assert refused.value.field == "tools[0].function.parameters"
+
+
+@pytest.mark.parametrize(
+    ("more", "field"),
+    [
+        ({"stop": 5}, "stop"),
+        ({"logit_bias": {"5": "x"}}, "logit_bias"),
+        ({"reasoning_effort": 5}, "reasoning_effort"),
+    ],
+)
+def test_what_the_engine_would_take_for_nothing_is_named(more: dict[str, Any], field: str) -> None:
+    """Chats and raw completions alike; what it takes passes byte for byte."""
+    for understand in (chat, completion):
+        with pytest.raises(Malformed) as caught:
+            understand(raw_body(prompt="x", **more))
+        assert caught.value.field == field
+    raw = raw_body(stop=["a", "b", "c", "d", "e"], logit_bias={"5": -100}, reasoning_effort="low")
+    assert chat(raw).call("tiny").body is raw
+
+
+def test_log_probabilities_of_a_raw_completion() -> None:
+    """In the shape of a completion, whole and streamed; 0 asks for the chosen tokens' own."""
+    told = {"content": [{"id": 1, "token": "a", "logprob": -1.0, "top_logprobs": [{"token": "a", "logprob": -1.0}]}]}
+    choice = {"index": 0, "text": "a", "logprobs": told, "finish_reason": "stop"}
+    answer = json.dumps({"choices": [choice], "model": "tiny", "usage": {"prompt_tokens": 2}}).encode()
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post("/v1/completions", {"model": "tiny", "prompt": "x", "logprobs": 2})
+        await rig.answer(answer)
+        assert reply.json()["choices"][0]["logprobs"]["top_logprobs"] == [{"a": -1.0}]
+        reply = await rig.post("/v1/completions", {"model": "tiny", "prompt": "x", "logprobs": 0})
+        assert rig.asked["logprobs"] == 1
+        await rig.answer(answer)
+        assert reply.json()["choices"][0]["logprobs"]["top_logprobs"] is None
+        reply = await rig.post("/v1/completions", {"model": "tiny", "prompt": "x", "logprobs": 1, "stream": True})
+        rig.exchange.head(200, SSE)
+        rig.exchange.body(b"data: " + answer + b"\n\n" + DONE)
+        rig.exchange.end()
+        await rig.clock.settle()
+        said = json.loads(reply.body.splitlines()[0][6:])
+        assert said["choices"][0]["logprobs"]["tokens"] == ["a"]
+        assert "usage" not in said
+
+    run(test)
+
+
+def test_a_grammar_of_a_chat_has_its_receipt() -> None:
+    """In the engine's own field."""
+
+    async def test(rig: Rig) -> None:
+        form = {"type": "gbnf", "grammar": "root ::= x"}
+        reply = await rig.post(CHAT, {"model": "tiny", "messages": USER, "response_format": form})
+        assert rig.asked == {"model": "tiny", "messages": USER, "grammar": "root ::= x"}
+        await rig.answer(whole_chat())
+        assert reply.header(b"x-blazar-structured-output") == [b"gbnf"]
+
+    run(test)
+
+
+@pytest.mark.parametrize("field", ["n", "logprobs"])
+def test_a_suffix_is_for_one_text(field: str) -> None:
+    """What has no meaning in a gap is refused by its name."""
+    with pytest.raises(Malformed) as caught:
+        completion(raw_body(prompt="a", suffix="b", **{field: 2}))
+    assert caught.value.field == field
+    completion(raw_body(prompt="a", suffix="b", n=1, logprobs=0))

@@ -72,3 +72,20 @@ def test_the_default_of_stream_is_the_dialects() -> None:
     """Ollama streams unless told not to."""
     assert stream_of(None, default=True) is True
     assert stream_of(False, default=True) is False
+
+
+@pytest.mark.parametrize(
+    ("members", "offers"),
+    [
+        (b"", False),
+        (b',"tools":null', False),
+        (b',"tools":[ \n]', False),
+        (b',"tools":[{}]', True),
+        (b',"tools":[{}],"tool_choice":"none"', False),
+        (b',"tools":[{}],"tool_choice":{"type":"function"}', True),
+        (b',"tools":"odd"', True),
+    ],
+)
+def test_tools_are_seen_without_being_read(members: bytes, offers: bool) -> None:
+    """What nobody may call is no offer."""
+    assert peek(b'{"model":"m"%b}' % members).offers_tools is offers

@@ -3,7 +3,9 @@
 import pytest
 
 from blazar.adapters.http.lane.relay import LARGEST_ERROR, Limits
+from blazar.domain import teaching
 from blazar.domain.errors import ChildDied
+from blazar.domain.manners import LLAMACPP
 from tests.support.lane_rig import DONE, JSON, SSE, Rig, chunk, run, usage_chunk, whole_chat
 
 USER = [{"role": "user", "content": "hi"}]
@@ -162,6 +164,41 @@ def test_a_huge_error_body_is_cut() -> None:
     run(test)
 
 
+@pytest.mark.parametrize("status", [200, 500])
+def test_an_answer_that_never_ends_is_dropped_at_its_bound(status: int) -> None:
+    """A buffered one is a 502 and the engine's fault; an endless refusal is what it began with. Either way the child is hung up on."""
+
+    async def test(rig: Rig) -> None:
+        rig.leasing.manners = LLAMACPP._replace(largest=4 * LARGEST_ERROR)
+        reply = await rig.post(CHAT, {"model": "tiny", "messages": USER})
+        rig.exchange.head(status, JSON)
+        sent = 0
+        while not rig.exchange.aborted:
+            rig.exchange.body(b"x" * (LARGEST_ERROR // 2))
+            sent += LARGEST_ERROR // 2
+        await rig.clock.settle()
+        assert sent == (4.5 * LARGEST_ERROR if status == 200 else LARGEST_ERROR)
+        assert reply.status == (502 if status == 200 else 500)
+        if status == 200:
+            assert reply.json()["error"]["message"] == teaching.child_answer_too_large("tiny", 4 * LARGEST_ERROR)
+        assert rig.lease.released == [(None, True)]
+
+    run(test)
+
+
+def test_an_answer_up_to_its_bound_passes() -> None:
+    """Two thousand vectors of an engine that writes every digit are large and welcome."""
+
+    async def test(rig: Rig) -> None:
+        raw = whole_chat("x" * 100_000)
+        rig.leasing.manners = LLAMACPP._replace(largest=len(raw))
+        reply = await rig.post(CHAT, {"model": "tiny", "messages": USER})
+        await rig.answer(raw)
+        assert (reply.status, reply.body) == (200, raw)
+
+    run(test)
+
+
 def test_a_501_is_not_held_against_the_child() -> None:
     """A refusal such as "start it with --embeddings" is an answer of a healthy child (case G6 counts failures only)."""
 
@@ -254,5 +291,101 @@ def test_silence_because_of_a_slow_client_is_not_the_childs() -> None:
         await rig.clock.advance(100)
         assert not reply.finished
         reply.leave()
+
+    run(test)
+
+
+FINISHES = LLAMACPP._replace(finishes=True)
+WHOLE = {"model": "tiny", "messages": USER, "keep_alive": 9}
+
+
+def finishing(rig: Rig) -> None:
+    """Its child computes to the end."""
+    rig.leasing.manners = FINISHES
+
+
+def test_odd_a_child_that_cannot_be_stopped_keeps_its_place() -> None:
+    """Its connection stays and nobody else gets its slot until it has answered; the request itself is over at once."""
+
+    async def test(rig: Rig) -> None:
+        finishing(rig)
+        reply = await rig.post(CHAT, WHOLE)
+        reply.leave()
+        await rig.clock.settle()
+        assert (rig.tasks[0].done(), rig.exchange.aborted, rig.lease.released) == (True, False, [])
+        await rig.answer(whole_chat())
+        assert (reply.status, rig.lease.released) == (0, [(9.0, False)])
+
+    run(test)
+
+
+def test_what_it_streams_ends_with_its_client() -> None:
+    """It notices by writing."""
+
+    async def test(rig: Rig) -> None:
+        finishing(rig)
+        reply = await rig.post(CHAT, STREAM)
+        rig.exchange.head(200, SSE)
+        reply.leave()
+        await rig.clock.settle()
+        assert (rig.exchange.aborted, rig.lease.released) == (True, [(None, False)])
+
+    run(test)
+
+
+@pytest.mark.parametrize(("status", "body", "failed"), [(500, b"{}", True), (200, b"{}", False), (400, b"{}", False)])
+def test_how_an_answer_to_nobody_ends_counts(status: int, body: bytes, failed: bool) -> None:
+    """A child that breaks does so whoever listens (case G6)."""
+
+    async def test(rig: Rig) -> None:
+        finishing(rig)
+        reply = await rig.post(CHAT, WHOLE)
+        reply.leave()
+        await rig.answer(body, status)
+        assert rig.lease.released == [(9.0, failed)]
+
+    run(test)
+
+
+def test_a_child_that_dies_over_an_answer_to_nobody_gives_its_place_back() -> None:
+    """The connection breaks, as when it is evicted."""
+
+    async def test(rig: Rig) -> None:
+        finishing(rig)
+        reply = await rig.post(CHAT, WHOLE)
+        reply.leave()
+        rig.exchange.fault(ChildDied("gone"))
+        await rig.clock.settle()
+        assert rig.lease.released == [(9.0, True)]
+
+    run(test)
+
+
+def test_an_answer_to_nobody_is_not_waited_for_longer_than_any_other() -> None:
+    """The bound on a child's silence holds for it, too."""
+
+    async def test(rig: Rig) -> None:
+        finishing(rig)
+        reply = await rig.post(CHAT, WHOLE)
+        await rig.clock.advance(10)
+        reply.leave()
+        await rig.clock.advance(19)
+        assert rig.lease.released == []
+        await rig.clock.advance(1)
+        assert (rig.exchange.aborted, rig.lease.released) == (True, [(9.0, True)])
+
+    run(test, Limits(header_timeout=30))
+
+
+def test_an_answer_that_came_before_its_client_left_is_no_matter() -> None:
+    """The place was given back with the answer: once."""
+
+    async def test(rig: Rig) -> None:
+        finishing(rig)
+        reply = await rig.post(CHAT, WHOLE)
+        await rig.answer(whole_chat())
+        reply.leave()
+        await rig.clock.settle()
+        assert rig.lease.released == [(9.0, False)]
 
     run(test)

@@ -120,6 +120,23 @@ def test_sizes_come_in_our_words() -> None:
     run(test)
 
 
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages", "/api/chat"])
+def test_what_binds_is_what_is_advised(path: str) -> None:
+    """A slot that may use less of the cache than its window is helped by the key that says so, and not by a larger window."""
+
+    async def test(rig: Rig) -> None:
+        rig.leasing.ctx_key = "kv_unified_per_slot"
+        reply = await rig.post(path, a_tool(path, {"type": "object"}))
+        refusal = {"type": "exceed_context_size_error", "message": "x", "n_prompt_tokens": 20, "n_ctx": 16}
+        await rig.answer(json.dumps({"error": refusal}).encode(), 400)
+        assert reply.status == 400
+        said = json.dumps(reply.json(), ensure_ascii=False)
+        assert teaching.prompt_over_share(20, 16) in said
+        assert "kv_unified_per_slot" in said
+
+    run(test)
+
+
 def test_a_tokeniser_that_answers_nonsense_is_the_engines_fault() -> None:
     """While an input is being cut (M2)."""
 

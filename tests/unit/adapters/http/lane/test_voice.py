@@ -7,7 +7,7 @@ import pytest
 from blazar.adapters.http.lane.voice import spoken
 from blazar.application.ports.upstream import ChildCall
 from blazar.domain.errors import EngineSaid
-from blazar.domain.manners import LLAMACPP, Manners
+from blazar.domain.manners import COUNTING, LLAMACPP, Manners
 from tests.support.lane_rig import DONE, SSE, Rig, chunk, run, whole_chat
 
 
@@ -29,7 +29,7 @@ def test_another_kind_gets_its_own_words() -> None:
 def test_a_route_that_is_not_there_is_raised() -> None:
     """Before anything is sent."""
     with pytest.raises(EngineSaid):
-        spoken(ChildCall(b"POST", b"/tokenize", b"{}"), Manners(name="x", routes=frozenset()), 10)
+        spoken(ChildCall(b"POST", COUNTING.encode(), b"{}"), Manners(name="x", routes=frozenset()), 10)
 
 
 ODD = Manners(

@@ -4,7 +4,9 @@ import asyncio
 
 import pytest
 
+from blazar.adapters.http import routes
 from blazar.adapters.http.asgi import App, Receive, Scope, Send
+from blazar.adapters.http.layers import body_limit as body_limit_layer
 from blazar.adapters.http.layers.body_limit import body_limit
 from blazar.adapters.http.layers.doors import BODY_LIMIT
 from blazar.domain import teaching
@@ -112,3 +114,27 @@ def test_other_scopes_and_no_body_pass() -> None:
     asyncio.run(run(limited(spy), {"type": "lifespan"}))
     asyncio.run(run(limited(spy), scope_of(kind="websocket")))
     assert len(spy.scopes) == 3
+
+
+@pytest.mark.parametrize("announced", [True, False])
+def test_a_row_that_takes_uploads_has_its_own_limit(announced: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Announced or streamed; every other row keeps that of JSON (D12)."""
+    row = next(route for route in routes.ROUTES if route.upload)
+    monkeypatch.setattr(
+        body_limit_layer, "upload_at", lambda *at: row._replace(upload=250) if at[1] == row.path else None
+    )
+
+    def sent(path: str, size: int) -> int:
+        if announced:
+            return call(limited(), "POST", path, body=b"x" * size).status
+        return streamed(limited(), *[b"x"] * size, path=path).status  # type: ignore[attr-defined,no-any-return]
+
+    assert [sent(row.path, size) for size in (100, 101, 250, 251)] == [200, 200, 200, 413]
+    assert [sent("/v1/batches", size) for size in (100, 101)] == [200, 413]
+
+
+def test_files_may_have_512_mib() -> None:
+    """And a little around them."""
+    row = routes.upload_at("POST", "/v1/files")
+    assert row is not None
+    assert 512 * 2**20 < row.upload <= 514 * 2**20

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from blazar.adapters.http.ollama.capabilities import capabilities_of, facts_of
+from blazar.application.models.show_model import Shown
 from blazar.domain.kinds import Weights
 from tests.unit.adapters.http.gateway import EMBEDDER, SMALL
 
@@ -34,7 +35,7 @@ def test_only_what_is_known_is_claimed(metadata: dict[str, Any], want: tuple[str
 def test_a_model_with_a_projector_takes_pictures() -> None:
     """Its own file tells nothing of that."""
     assert capabilities_of(SMALL, {}, seeing=True) == ("completion", "vision")
-    assert facts_of(SMALL, {}, verbose=False, seeing=True).capabilities == ("completion", "vision")
+    assert facts_of(Shown(SMALL, {}), verbose=False, seeing=True).capabilities == ("completion", "vision")
 
 
 def test_an_embedder_does_nothing_else() -> None:
@@ -42,10 +43,19 @@ def test_an_embedder_does_nothing_else() -> None:
     assert capabilities_of(EMBEDDER, {KEY: "{% if tools %}"}) == ("embedding",)
 
 
+def test_a_model_that_ranks_does_nothing_else() -> None:
+    """Its vectors are scores; ollama has no word for it."""
+    assert capabilities_of(replace(EMBEDDER, pooling=4), {}) == ("rerank",)
+
+
 def test_short_lists_stay() -> None:
     """Only megabytes are left out."""
     metadata = {"general.languages": ["en", "de"], "x": [0] * 33}
-    assert facts_of(SMALL, metadata, verbose=False).metadata == {"general.languages": ["en", "de"], "x": None}
+    assert facts_of(Shown(SMALL, metadata), verbose=False).metadata == {
+        "general.parameter_count": SMALL.parameters,  # ollama's clients read it here
+        "general.languages": ["en", "de"],
+        "x": None,
+    }
 
 
 def test_a_diffusion_model_draws() -> None:

@@ -4,7 +4,9 @@ import math
 
 import pytest
 
+from blazar.application.models.show_model import Beside
 from blazar.domain import teaching
+from blazar.domain.overlay import Overlay
 from tests.unit.adapters.http.asgi_calls import call
 from tests.unit.adapters.http.gateway import EMBEDDER, SMALL, Parts
 
@@ -54,6 +56,51 @@ def test_show_tells_what_the_file_says() -> None:
     assert len(verbose["model_info"]["tokenizer.ggml.merges"]) == 100
 
 
+def test_show_tells_of_the_projector() -> None:
+    """As ollama does: a second FROM, and its metadata; a model without has neither."""
+    parts = Parts(SMALL)
+    plain = call(parts.app, "POST", "/api/show", body={"model": "smollm2"}).json()
+    assert "projector_info" not in plain
+    assert plain["modelfile"] == "FROM /models/smollm2.gguf\n"
+    told = {"general.architecture": "clip", "general.parameter_count": 7, "clip.vision.x": [1] * 100}
+    parts.projector = Beside("/models/mmproj.gguf", told)
+    shown = call(parts.app, "POST", "/api/show", body={"model": "smollm2"}).json()
+    assert shown["projector_info"] == {**told, "clip.vision.x": None}
+    assert shown["modelfile"] == "FROM /models/smollm2.gguf\nFROM /models/mmproj.gguf\n"
+    verbose = call(parts.app, "POST", "/api/show", body={"model": "smollm2", "verbose": True}).json()
+    assert verbose["projector_info"] == told
+
+
+def test_show_tells_what_was_said_on_top() -> None:
+    """System prompt, parameters in ollama's columns, messages, licence, template, and a Modelfile that says it all again."""
+    parts = Parts(SMALL, metadata={"tokenizer.chat_template": TEMPLATE})
+    parts.overlay = Overlay(
+        base="llama",
+        template="{{ messages }}",
+        system="Be brief.",
+        parameters={"temperature": 0.5, "stop": ["</s>", "a\nb"]},
+        messages=(("user", "hi"),),
+        license=("MIT",),
+    )
+    shown = call(parts.app, "POST", "/api/show", body={"model": "smollm2"}).json()
+    assert shown["parameters"] == (f'{"stop":<30} "</s>"\n{"stop":<30} "a\\nb"\n{"temperature":<30} 0.5')
+    assert (shown["system"], shown["template"], shown["license"]) == ("Be brief.", "{{ messages }}", "MIT")
+    assert shown["messages"] == [{"role": "user", "content": "hi"}]
+    assert shown["details"]["parent_model"] == "llama"
+    assert shown["capabilities"] == ["completion"]  # by the template that is used
+    assert shown["modelfile"].splitlines() == [
+        "FROM /models/smollm2.gguf",
+        "TEMPLATE {{ messages }}",
+        "SYSTEM Be brief.",
+        "PARAMETER stop </s>",
+        'PARAMETER stop """a',
+        'b"""',
+        "PARAMETER temperature 0.5",
+        "LICENSE MIT",
+        "MESSAGE user hi",
+    ]
+
+
 def test_an_embedder_shows_as_one() -> None:
     """And as nothing else."""
     shown = call(Parts(EMBEDDER).app, "POST", "/api/show", body={"model": EMBEDDER.name}).json()
@@ -98,10 +145,18 @@ def test_an_unknown_model_is_a_404_with_near_matches(method: str, path: str, bod
     [
         ("/api/pull", teaching.registry_not_here()),
         ("/api/push", teaching.push_not_here()),
-        ("/api/create", teaching.create_not_here()),
     ],
 )
 def test_what_is_not_done_here_says_why(path: str, sentence: str) -> None:
     """A stock client shows the text of the error; 400 is not sent again."""
     answer = call(Parts(SMALL).app, "POST", path, body={"model": "x"})
     assert (answer.status, answer.json()) == (400, {"error": sentence})
+
+
+def test_the_configuration_is_read_again_behind_a_copy_and_a_removal() -> None:
+    """Their overrides hold for the next request, not some seconds later."""
+    parts = Parts(SMALL)
+    assert call(parts.app, "POST", "/api/copy", body={"source": "smollm2", "destination": "twin"}).status == 200
+    assert call(parts.app, "DELETE", "/api/delete", body={"model": "twin"}).status == 200
+    assert call(parts.app, "DELETE", "/api/delete", body={"model": "twin"}).status == 404
+    assert parts.caught_up == ["copy", "delete"]

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from blazar.domain import teaching
+from blazar.domain.kinds import Weights
 from tests.unit.adapters.http.asgi_calls import call
 from tests.unit.adapters.http.gateway import EMBEDDER, SMALL, Parts
 
@@ -20,6 +21,19 @@ def test_openai_shape() -> None:
     assert second["created"] == 1_700_000_000
     assert second["meta"]["n_ctx_train"] == 8192
     assert "/models/" not in str(second)
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    """A model that draws has no window and no width, in neither dialect; of one that talks an unknown window is null to Anthropic's."""
+    drawing = replace(SMALL, weights=Weights.DIFFUSION, ctx_train=0, embedding_length=0, quant="")
+    row = call(Parts(drawing).app, "GET", "/v1/models/smollm2").json()
+    assert row["meta"] == {"arch": "llama", "n_params": 134_515_008, "size": 98_000_000}
+    assert not {"max_input_tokens", "max_tokens"} & set(
+        call(Parts(drawing).app, "GET", "/v1/models/smollm2", CLAUDE).json()
+    )
+    unknown = replace(SMALL, ctx_train=0)
+    assert "n_ctx_train" not in call(Parts(unknown).app, "GET", "/v1/models/smollm2").json()["meta"]
+    assert call(Parts(unknown).app, "GET", "/v1/models/smollm2", CLAUDE).json()["max_tokens"] is None
 
 
 @pytest.mark.parametrize("path", ["/v1/models/org/minilm-q8", "/v1/models/org%2Fminilm-q8"])

@@ -1,0 +1,29 @@
+"""What was laid over models when they were created: the record of it, and the keys of the configuration that it means."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from blazar.domain.overlay import Overlay
+
+
+class Overlays(Protocol):
+    """Blocking: call it off the loop."""
+
+    def find(self, name: str) -> Overlay | None:
+        """None where nothing was laid over that model, or what was cannot be read."""
+        ...
+
+    def keep(self, name: str, overlay: Overlay, settings: Mapping[str, Any]) -> None:
+        """From now on this; `settings` are keys of its override, and those of an earlier overlay that are not among them go.
+
+        Raises `BadConfig` or `Conflict` where the configuration cannot say so, `StoreTrouble` where it cannot be written.
+        """
+        ...
+
+    def carry(self, source: str, target: str) -> None:
+        """What lies over one model over another, too; nothing where there is nothing. Raises what `keep` raises."""
+        ...
+
+    def forget(self, name: str) -> None:
+        """As if there never had been one. What a person wrote into the same override stays."""
+        ...

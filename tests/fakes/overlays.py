@@ -1,0 +1,27 @@
+"""Overlays in memory, with the settings that each means."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from blazar.application.ports.overlays import Overlays
+from blazar.domain.overlay import Overlay
+
+
+class MemoryOverlays(Overlays):
+    """By model."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, tuple[Overlay, dict[str, Any]]] = {}
+
+    def find(self, name: str) -> Overlay | None:
+        return self.kept[name][0] if name in self.kept else None
+
+    def keep(self, name: str, overlay: Overlay, settings: Mapping[str, Any]) -> None:
+        self.kept[name] = (overlay, dict(settings))
+
+    def carry(self, source: str, target: str) -> None:
+        if source in self.kept:
+            self.kept[target] = self.kept[source]
+
+    def forget(self, name: str) -> None:
+        self.kept.pop(name, None)

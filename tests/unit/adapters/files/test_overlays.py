@@ -1,0 +1,94 @@
+"""Overlays on disk and in config.toml."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from blazar.adapters.files.overlays import DiskOverlays
+from blazar.domain.errors import BadConfig
+from blazar.domain.overlay import Overlay
+
+FULL = Overlay("b", "{{ messages }}", 'S"\n', {"stop": ["a"], "top_k": 1}, (("user", "u"),), ("MIT",), ("/a.gguf",))
+SETTINGS = {"ctx": 512, "extra_args": ["--top-k", "1"], "chat_template": "x\n'\"\\ {{ messages }}"}
+MINE = '# mine\nport = 1234\n\n[model_overrides."org/m:tag"]\npin = true  # stays\n'
+
+
+@pytest.fixture
+def overlays(tmp_path: Path) -> DiskOverlays:
+    (tmp_path / "config.toml").write_text(MINE)
+    return DiskOverlays(tmp_path / "overlays", tmp_path / "config.toml")
+
+
+def told(tmp_path: Path) -> dict[str, object]:
+    found: dict[str, object] = tomllib.loads((tmp_path / "config.toml").read_text())["model_overrides"].get(
+        "org/m:tag", {}
+    )
+    return found
+
+
+def test_what_is_kept_is_found(overlays: DiskOverlays, tmp_path: Path) -> None:
+    """By its model's name, whatever characters it has; nothing is found of others."""
+    overlays.keep("org/m:tag", FULL, SETTINGS)
+    assert overlays.find("org/m:tag") == FULL
+    assert overlays.find("org/m") is None
+    assert overlays.files() == {"/a.gguf"}
+    assert told(tmp_path) == {"pin": True, **SETTINGS}
+
+
+def test_a_second_overlay_takes_the_firsts_keys_away(overlays: DiskOverlays, tmp_path: Path) -> None:
+    """But not what a person wrote, who never had an overlay there."""
+    overlays.keep("org/m:tag", FULL, SETTINGS)
+    overlays.keep("org/m:tag", Overlay("b"), {"ctx": 1024})
+    assert told(tmp_path) == {"pin": True, "ctx": 1024}
+    (tmp_path / "config.toml").write_text("[model_overrides.plain]\nctx = 2048\n")
+    overlays.keep("plain", Overlay("b"), {})
+    assert tomllib.loads((tmp_path / "config.toml").read_text()) == {"model_overrides": {"plain": {"ctx": 2048}}}
+
+
+def test_forgetting_leaves_the_file_as_it_was(overlays: DiskOverlays, tmp_path: Path) -> None:
+    """Every byte of it; and a model without an overlay keeps its override."""
+    overlays.keep("org/m:tag", FULL, SETTINGS)
+    overlays.forget("org/m:tag")
+    assert (tmp_path / "config.toml").read_text() == MINE
+    assert overlays.find("org/m:tag") is None
+    overlays.forget("org/m:tag")
+    assert (tmp_path / "config.toml").read_text() == MINE
+
+
+def test_carrying(overlays: DiskOverlays, tmp_path: Path) -> None:
+    """Overlay and settings; nothing where there is nothing."""
+    overlays.keep("a", FULL, SETTINGS)
+    overlays.carry("a", "b")
+    overlays.carry("nobody", "c")
+    assert overlays.find("b") == FULL
+    assert tomllib.loads((tmp_path / "config.toml").read_text())["model_overrides"]["b"] == SETTINGS
+    assert overlays.find("c") is None
+
+
+def test_what_the_configuration_does_not_take_is_not_kept(overlays: DiskOverlays, tmp_path: Path) -> None:
+    """The file is judged as a whole before it is written."""
+    with pytest.raises(BadConfig):
+        overlays.keep("m", FULL, {"ctx": 1})
+    assert (tmp_path / "config.toml").read_text() == MINE
+    assert overlays.find("m") is None
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"name": "m"}', '{"name": "m", "overlay": {"x": 1}, "settings": {}}'])
+def test_a_note_that_cannot_be_read_is_none(overlays: DiskOverlays, tmp_path: Path, text: str) -> None:
+    """Nothing fails for it: the model runs as its configuration says."""
+    overlays.keep("m", FULL, {})
+    (note,) = (tmp_path / "overlays").iterdir()
+    note.write_text(text)
+    assert overlays.find("m") is None
+    assert overlays.files() == set()
+
+
+def test_what_is_refused_leaves_the_earlier_overlay(overlays: DiskOverlays, tmp_path: Path) -> None:
+    """Note and configuration say the same at every moment that anybody sees."""
+    overlays.keep("m", FULL, SETTINGS)
+    before = (tmp_path / "config.toml").read_text()
+    with pytest.raises(BadConfig):
+        overlays.keep("m", Overlay("other"), {"ctx": 1})
+    assert overlays.find("m") == FULL
+    assert (tmp_path / "config.toml").read_text() == before
