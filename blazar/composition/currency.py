@@ -2,8 +2,10 @@
 
 import logging
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blazar.adapters.files.lookups import kept_in
 from blazar.adapters.http.aside import Aside
 from blazar.application.config.live import LiveConfig
 from blazar.application.engines.check_currency import CheckCurrency, Currency
@@ -26,16 +28,22 @@ FIRST_LOOK_SECS = 60.0
 
 
 def live_currency(
-    live: LiveConfig, env: Mapping[str, str], engines: EngineCatalog, hardware: HardwareCensus, clock: Clock
+    live: LiveConfig,
+    env: Mapping[str, str],
+    engines: EngineCatalog,
+    hardware: HardwareCensus,
+    clock: Clock,
+    *,
+    data: Path,
 ) -> CheckCurrency:
-    """Each look by the configuration as it is then."""
+    """Each look by the configuration as it is then; what it finds is remembered in the folder `data`."""
 
     def open_now() -> "Opened":
         from blazar.composition.releasing import open_pick  # brings the HTTP client, which a start must not wait for
 
         return open_pick(live.config, env, hardware)
 
-    return CheckCurrency(engines, open_now, clock)
+    return CheckCurrency(engines, open_now, clock, memory=kept_in(data))
 
 
 class CurrencyTask:
@@ -68,11 +76,11 @@ class CurrencyTask:
 
     def known(self) -> tuple[Currency, ...]:
         """What the last look found."""
-        return self._check.last
+        return self._check.known()
 
     def rows(self) -> Iterator[Row]:
         """What is known now."""
-        return update_rows(self._live.config.engine_check_secs, self._check.last)
+        return update_rows(self._live.config.engine_check_secs, self._check.known())
 
 
 def _facts(row: Currency) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from blazar.adapters.engines.finder import SystemEngineFinder
 from blazar.adapters.engines.manifests import ManifestStore
 from blazar.adapters.engines.pool import ChildPool
 from blazar.adapters.engines.probe import HelpProbe
+from blazar.adapters.engines.workshop import DiskWorkshop
 from blazar.adapters.files.blobs import DiskBlobs
 from blazar.adapters.files.folders import Folders
 from blazar.adapters.files.modeldir import DiskWeightFiles
@@ -40,14 +41,14 @@ from blazar.adapters.http.manage.events import EventPages, events_blueprint
 from blazar.adapters.http.manage.fit import Fit, fit_blueprint
 from blazar.adapters.http.manage.meta import Meta, meta_blueprint
 from blazar.adapters.http.manage.reports import Reports, reports_blueprint
-from blazar.adapters.http.ollama.blobs import BlobUploads
+from blazar.adapters.http.ollama.blobs import blob_uploads
 from blazar.adapters.http.ollama.library import Library, library_blueprint
 from blazar.adapters.http.openai.batches import batches_blueprint
 from blazar.adapters.http.openai.completions import completions_blueprint
 from blazar.adapters.http.openai.files import files_blueprint
 from blazar.adapters.http.openai.models import models_blueprint
 from blazar.adapters.http.openai.responses import Responses, responses_blueprint
-from blazar.adapters.http.openai.uploads import Uploads
+from blazar.adapters.http.openai.uploads import file_uploads
 from blazar.adapters.http.schemas import JsonSchemas
 from blazar.adapters.net.pictures import PublicPictures
 from blazar.adapters.net.rpc_workers import RpcWorkers
@@ -160,6 +161,7 @@ def installation_of(foundation: Foundation) -> Installation:
         config_file=str(foundation.folders.config_file),
         url=foundation.url,
         overridden=tuple(foundation.config.model_overrides),
+        pins=foundation.config.engines_named,
         config_found=foundation.folders.config_file.is_file(),
         problems=live.refused.problems if live.refused is not None else (),
         refused_since=to_the_second(live.refused.since) if live.refused is not None else "",
@@ -266,6 +268,7 @@ class Daemon(containers.DeclarativeContainer):
         places=places,
         rules=providers.Callable(partial, routing_rules, live),
         curated=providers.Callable(partial, curated_by, capabilities),
+        flaw=builds.provided.flaw,
     )
     limits = providers.Singleton(supervision_limits, config)
     supervisor = providers.Singleton(
@@ -304,7 +307,7 @@ class Daemon(containers.DeclarativeContainer):
         run,
     )
     installation = providers.Singleton(installation_of, foundation)
-    currency = providers.Singleton(live_currency, live, env, engines, hardware, clock)
+    currency = providers.Singleton(live_currency, live, env, engines, hardware, clock, data=folders.data)
     currency_task = providers.Singleton(CurrencyTask, currency, live, events, clock)
     diagnose = providers.Singleton(
         Diagnose,
@@ -318,7 +321,9 @@ class Daemon(containers.DeclarativeContainer):
         lister,
         updates=currency_task.provided.rows,
         forks=providers.Callable(partial, live_fork_rows, live, capabilities, engines, clock),
+        begun=providers.Singleton(DiskWorkshop, folders.engines, disk).provided.begun,
         workers=providers.Callable(partial, worker_rows, workers, providers.Callable(partial, workers_named, live)),
+        flaw=builds.provided.flaw,
     )
 
     finder = providers.Singleton(SystemEngineFinder, env)
@@ -402,7 +407,8 @@ class Daemon(containers.DeclarativeContainer):
             providers.Singleton(EventPages, events, providers.Callable(partial, standing_troubles, live, clock)),
         ),
         providers.Singleton(
-            config_blueprint, providers.Singleton(ConfigPages, providers.Singleton(ShowConfig, live, config_file))
+            config_blueprint,
+            providers.Singleton(ConfigPages, providers.Singleton(ShowConfig, live, config_file, watch.provided.behind)),
         ),
         providers.Singleton(fit_blueprint, fit),
         providers.Singleton(responses_blueprint, providers.Singleton(Responses, recall, runs)),
@@ -426,8 +432,8 @@ class Daemon(containers.DeclarativeContainer):
             ),
         ),
     )
-    sent_blobs = providers.Singleton(BlobUploads, providers.Singleton(create_app, blueprints), blobs)
-    uploads = providers.Singleton(Uploads, sent_blobs, batching.provided.shelf)
+    sent_blobs = providers.Singleton(blob_uploads, providers.Singleton(create_app, blueprints), blobs)
+    uploads = providers.Singleton(file_uploads, sent_blobs, batching.provided.shelf)
     app = providers.Singleton(Hot, uploads, lane)
 
     preload = providers.Singleton(

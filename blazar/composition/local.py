@@ -142,17 +142,31 @@ class Local:
             str(self.folders.config_file),
             problems=problems,
             overridden=() if loaded is None else tuple(loaded.config.model_overrides),
+            pins={} if loaded is None else loaded.config.engines_named,
             warnings=() if loaded is None else (*loaded.warnings, *open_door(loaded.config)),
             config_found=self.folders.config_file.is_file(),
             engine_trouble=str(trouble or ""),
         )
         census, disk = SystemCensus(), SystemDisk()
         parts = (self.engine_rows, self.catalog, self.weights, disk)
-        diagnose = Diagnose(installation, census, *parts, lister=engines.lister)
+        diagnose = Diagnose(installation, census, *parts, lister=engines.lister, begun=engines.workshop.begun)
+        diagnose = replace(diagnose, flaw=engines.flaw)
         if loaded is not None:
             workers = partial(worker_rows, RpcWorkers(), lambda: loaded.config.workers_named)
-            diagnose = replace(diagnose, forks=partial(self._fork_rows, loaded.config), workers=workers)
+            diagnose = replace(
+                diagnose,
+                updates=partial(self._update_rows, loaded.config.engine_check_secs),
+                forks=partial(self._fork_rows, loaded.config),
+                workers=workers,
+            )
         return asyncio.run(diagnose())
+
+    def _update_rows(self, every: int) -> "Iterator[DoctorRow]":
+        from blazar.adapters.files.lookups import kept_in
+        from blazar.application.engines.check_currency import still_true
+        from blazar.application.ops.channel_rows import update_rows
+
+        return update_rows(every, still_true(kept_in(self.folders.data).read(), self.engine_rows.list_engines()))
 
     def _fork_rows(self, config: "Config") -> "Iterator[DoctorRow]":
         from blazar.application.ops.fork_report import fork_rows

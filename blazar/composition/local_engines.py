@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from blazar.application.engines.remove_engine import Removed
     from blazar.application.engines.update_engine import Update
     from blazar.application.engines.use_engine import UseEngine
+    from blazar.application.ports.toolchain import Workshop
     from blazar.application.ports.upstream import Upstream
     from blazar.composition.local import Local
     from blazar.domain.records import Engine
@@ -86,6 +87,11 @@ class LocalEngines(Engines):
         rows = ListEngines(self._local.engine_rows)()
         self.single = self._single(rows)
         return rows
+
+    def flaw(self, engine: "Engine") -> str:
+        from blazar.adapters.engines.flaws import flaw_of
+
+        return flaw_of(engine)
 
     def _single(self, rows: "Sequence[Engine]") -> str:
         """The build that serves everything, in manual mode."""
@@ -229,7 +235,16 @@ class LocalEngines(Engines):
         except BadConfig:
             named = {}  # a file that cannot be used names nothing; whoever says so may delete
         models = self._local.catalog.list_models
-        return RemoveEngine(self._local.engine_rows, self.builds, *self.unused, named, models)(tag)
+        drop = self.workshop.drop
+        return RemoveEngine(self._local.engine_rows, self.builds, *self.unused, named, models, drop)(tag)
+
+    @property
+    def workshop(self) -> "Workshop":
+        """Where builds are made from source."""
+        from blazar.adapters.engines.workshop import DiskWorkshop
+        from blazar.adapters.hardware.disk import SystemDisk
+
+        return DiskWorkshop(self._local.folders.engines, SystemDisk())
 
 
 class _Trial(EngineTrial):

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from blazar.adapters.files.lookups import kept_in
 from blazar.adapters.hardware.census import SystemCensus
 from blazar.adapters.hardware.disk import SystemDisk
 from blazar.adapters.net.downloads import HttpDownloads
@@ -74,4 +75,5 @@ def currency_of(local: "Local") -> CheckCurrency:
     """One look, for a verb."""
     config = local.settings().loaded.config
     opened = partial(open_pick, config, local.env, SystemCensus())
-    return CheckCurrency(local.engine_rows, opened, local.clock, asked=True)
+    memory = kept_in(local.folders.data)
+    return CheckCurrency(local.engine_rows, opened, local.clock, asked=True, memory=memory)

@@ -27,8 +27,13 @@ SYNONYMS: Final = {
 DECODER: Final = ("vae", "tae")
 """Either turns what was computed into a picture."""
 
-_ALIKE: Final = (DECODER, ("clip_l", "clip_g", "clip_vision"), ("t5xxl",), ("llm", "llm_vision"))
-"""Roles that one file may fill: CLIP is published with both of its halves, a language model with its eyes."""
+_ALIKE: Final = (("vae",), ("tae",), ("clip_l", "clip_g", "clip_vision"), ("t5xxl",), ("llm", "llm_vision"))
+"""Roles that one file may fill: CLIP is published with both of its halves, a language model with its eyes.
+
+A `vae` and a `tae` are two networks: sd-server looks for the tensors of the one that it is told of, and ends without them.
+"""
+_WHOLE: Final = ("high_noise_diffusion_model", "uncond_diffusion_model")
+"""Roles of which no known part can be one: they are diffusion models."""
 
 _PREFIX: Final = "model.diffusion_model."
 _UNET: Final = ("input_blocks.", "output_blocks.")
@@ -159,8 +164,10 @@ def part_of(tensors: Mapping[str, tuple[int, ...]], gguf_arch: str = "") -> str:
 
 
 def contradicts(role: str, part: str) -> bool:
-    """Whether a file that is this part for sure cannot be given that role: decoder for encoder, one text encoder for another."""
+    """Whether a file that is this part for sure cannot be given that role: decoder for encoder, one encoder for another."""
     homes = [alike for alike in _ALIKE if role in alike]
+    if role in _WHOLE:
+        return part not in ("", MODEL)
     if not part or role == part or not homes:
         return False
     return part not in homes[0] or {role, part} == {"clip_l", "clip_g"}

@@ -7,6 +7,7 @@ BlazarError
 │   ├── Conflict       name taken, engine in use, last engine
 │   ├── Unauthorized · Forbidden · TooLarge
 │   ├── Unserved       no lane for these weights; ArchitectureUnserved: none for the architecture (502)
+│   │                  EngineBroken: its build cannot run (502)
 │   ├── DoesNotFit     not enough memory
 │   ├── Busy           no slot in time, breaker open, starting, stopping (retry_after)
 │   ├── StoreTrouble   the catalog or a folder of ours is full, read-only, damaged, too new
@@ -68,6 +69,8 @@ class NotFound(Refusal):
 class ModelNotFound(NotFound):
     """No row of that name."""
 
+    field = "model"
+
     def __init__(self, name: str, near: Sequence[str] = ()) -> None:
         super().__init__(teaching.model_not_found(name, near))
         self.name, self.near = name, tuple(near)
@@ -106,6 +109,10 @@ class Unserved(Refusal):
 
 class ArchitectureUnserved(Unserved):
     """Engines of the right kind are installed, and each of them is known to end over the model's architecture (502)."""
+
+
+class EngineBroken(Unserved):
+    """The build that would serve is there and cannot run, as far as its files tell (502)."""
 
 
 class DoesNotFit(Refusal):

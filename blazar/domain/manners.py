@@ -40,7 +40,8 @@ class Manners(NamedTuple):
     `{folder}` where it lies. `forms` are those of `FORMS` that it holds an answer to; the others it passes over or refuses.
     `strips` are fields that would make it load or run what nobody here has chosen. `bounded`: its own bound for an answer is so
     small that a request without one is cut. `draws`: an answer is a picture, sent when it is complete. `finishes`: what it does not
-    stream it computes to the end, also when nobody waits for it any more. `tagged` is the tag by which a
+    stream it computes to the end, also when nobody waits for it any more. `slotted`: it does several requests at once where `slots` says
+    so. `tagged` is the tag by which a
     prompt could give it orders. `thought` is the member that holds what it thinks. `grammar` is what it can hold of a schema. `largest` bounds a buffered answer in bytes.
     """
 
@@ -54,6 +55,7 @@ class Manners(NamedTuple):
     bounded: bool = False
     draws: bool = False
     finishes: bool = False
+    slotted: bool = True
     tagged: str = ""
     thought: str = THOUGHT
     grammar: Grammar = AS_IT_IS

@@ -133,7 +133,8 @@ def companions_many(most: int) -> str:
 
 
 def parts_missing(path: str, family: str, missing: Sequence[str]) -> str:
-    words = " ".join(f"--with {part.split(' or ')[0].replace(' ', '-')}=PATH" for part in missing)
+    spelled = [[f"--with {role.replace(' ', '-')}=PATH" for role in part.split(" or ")] for part in missing]
+    words = " ".join(" ".join([one, *(f"(or {other})" for other in others)]) for one, *others in spelled)
     return (
         f"{path} is a diffusion model ({family}) without all that it needs to draw: it lacks {_list(missing)}. "
         f"Name the files: blazar import {path} {words}"
@@ -165,7 +166,7 @@ def part_flaw(role: str, why: str) -> str:
 
 
 def part_is_another(path: str, role: str, part: str) -> str:
-    said = "a diffusion model itself" if part == "model" else f"the part {part}"
+    said = "a diffusion model itself" if part == "model" else f"the part {part}: name it --with {part}={path}"
     return f"{path} cannot be the part {role}: by its tensors it is {said}"
 
 
@@ -259,6 +260,10 @@ def no_engine(kind: str, installed: Sequence[str]) -> str:
     )
 
 
+_FOR_CPU = {"mlx": " (with --backend cpu on Linux without an NVIDIA GPU)"}
+"""What is made for the processor only where that is said; SGLang is not made for it at all."""
+
+
 def no_lane(weights: str, kinds: Sequence[str], installed: Sequence[str]) -> str:
     return (
         f"no engine serves {weights} weights: they need {' or '.join(kinds)} {_roster(installed)}: "
@@ -269,7 +274,7 @@ def no_lane(weights: str, kinds: Sequence[str], installed: Sequence[str]) -> str
 def mlx_unserved(installed: Sequence[str]) -> str:
     return (
         f"only mlx-lm decodes MLX weights, and no mlx engine is installed {_roster(installed)}: "
-        "run blazar engine install --kind mlx (with --backend cpu on Linux without an NVIDIA GPU)"
+        f"run blazar engine install --kind mlx{_FOR_CPU['mlx']}"
     )
 
 
@@ -354,7 +359,7 @@ def architecture_unserved(arch: str, died: Sequence[str], installed: Sequence[st
 
 
 def kind_not_installed(kind: str, installed: Sequence[str]) -> str:
-    return f"no {kind} engine is installed {_roster(installed)}: run blazar engine install --kind {kind}"
+    return f"no {kind} engine is installed {_roster(installed)}: run blazar engine install --kind {kind}{_FOR_CPU.get(kind, '')}"
 
 
 def engine_not_found(tag: str, installed: Sequence[str]) -> str:
@@ -509,6 +514,13 @@ def build_failed(tag: str, why: str, log: str) -> str:
     return f"{tag} could not be built: {why} (all of it is in {log}; the next try goes on where this one ended)"
 
 
+def build_interrupted(tag: str, folder: str) -> str:
+    return (
+        f"interrupted: what was built of {tag} so far lies in {folder}; the same command goes on there, and "
+        f"blazar engine rm {tag} drops it"
+    )
+
+
 def build_under_way(tag: str) -> str:
     return f"{tag} is being built by another process: wait for it, or interrupt it"
 
@@ -517,8 +529,12 @@ def build_source_needed() -> str:
     return "say what to build of: --source ARCHIVE --sha256 HEX, --source FOLDER with the sources of llama.cpp, or no --source at all to fetch the release's own"
 
 
-def build_source_not_fetched(why: str) -> str:
-    return f"no source to build of: {why}; with the sources at hand: blazar engine build cpu|cuda --source ARCHIVE --sha256 HEX, or --source FOLDER"
+def build_source_not_fetched(why: str, backend: str) -> str:
+    """What is said of downloads names how to install: what helps here is how to build."""
+    build = f"blazar engine build {backend}"
+    at_hand = f"{build} --source ARCHIVE --sha256 HEX"
+    why = why.replace(_INSTALL_RELEASE, f"{build} --release T").replace(_INSTALL_FILE, at_hand)
+    return f"no source to build of: {why}" + ("" if build in why else f"; with the sources at hand: {at_hand}")
 
 
 def source_not_whole(name: str, host: str) -> str:
@@ -826,6 +842,59 @@ def fork_retirement_postponed(why: str) -> str:
     return f"a fork that is to be removed stays for now: {why}"
 
 
+def flaw_gone(path: str) -> str:
+    return f"its program is gone ({path})"
+
+
+def flaw_empty(path: str) -> str:
+    return f"its program is an empty file ({path})"
+
+
+def flaw_not_executable(path: str) -> str:
+    return f"its program may not be executed ({path})"
+
+
+def flaw_unreadable(path: str, why: str) -> str:
+    return f"its program cannot be looked at ({path}): {why}"
+
+
+def flaw_libraries(names: Sequence[str]) -> str:
+    return f"{'a library' if len(names) == 1 else 'libraries'} beside its program {'is' if len(names) == 1 else 'are'} empty: {_list(names)}"
+
+
+def engine_broken(tag: str, kind: str, why: str, others: Sequence[str] = ()) -> str:
+    """`others` are builds of its kind that are whole."""
+    use = f"run blazar engine use {others[0]}, or " if others else ""
+    return f"engine '{tag}' cannot run: {why}; {use}{engine_again(tag, kind)}"
+
+
+def engine_again(tag: str, kind: str) -> str:
+    return f"remove it (blazar engine rm {tag}) and install it again (blazar engine install --kind {kind})"
+
+
+def engine_broken_mark(why: str) -> str:
+    return f"BROKEN: {why}"
+
+
+def doctor_engine_broken(tag: str, why: str) -> str:
+    return f"engine '{tag}' cannot run: {why}"
+
+
+def doctor_pin_gone(pin: str, models: Sequence[str]) -> str:
+    return f"{_list(models)} {'is' if len(models) == 1 else 'are'} pinned to '{pin}', and no such engine is installed"
+
+
+def doctor_pin_remedy(models: Sequence[str]) -> str:
+    keys = " ".join(f"model_overrides.{model}.engine" for model in models)
+    return (
+        f"install it (blazar engine install), or let the model be served by another engine (blazar config unset {keys})"
+    )
+
+
+def pictures_uncounted() -> str:
+    return "only the weights were counted: drawing takes memory on top of them, how much is not known here"
+
+
 def engine_gone(tag: str, path: str) -> str:
     return (
         f"the program of engine '{tag}' is gone ({path}): put it back, or remove the build (blazar engine rm {tag}) "
@@ -849,6 +918,9 @@ def engine_is_not_pinnable(tag: str) -> str:
 
 
 # Releases of engines
+
+_INSTALL_RELEASE = "blazar engine install --tag T"
+_INSTALL_FILE = "blazar engine install FILE --sha256 HEX"
 
 
 def bad_repository(text: str, variable: str) -> str:
@@ -910,8 +982,18 @@ def asset_no_cuda(driver: str) -> str:
     return f"; no CUDA build of it suits a driver for CUDA {driver} and this card"
 
 
-def asset_without_digest(name: str) -> str:
-    return f"{name} comes without a checksum, so it cannot be verified: give the published one (blazar engine install --tag T --sha256 HEX)"
+def asset_without_digest(name: str, kind: str, release: str, older: str) -> str:
+    """`older` is a release whose file has one; "" where none is listed."""
+    install = f"blazar engine install --kind {kind} --tag"
+    other = f", or take {older}, whose file has one ({install} {older})" if older else ""
+    return f"{name} comes without a checksum, so it cannot be verified: give one that you trust ({install} {release} --sha256 HEX){other}"
+
+
+def install_other_digest(tag: str, expected: str, actual: str) -> str:
+    return (
+        f"{tag} is installed already, and of another file: expected sha256 {expected}, installed is {actual}; nothing was changed "
+        f"(blazar engine rm {tag} makes room for it, --tag of another name with the FILE has both)"
+    )
 
 
 def sha256_malformed(text: str) -> str:
@@ -921,19 +1003,19 @@ def sha256_malformed(text: str) -> str:
 def release_feed_offline(host: str, why: str, variable: str) -> str:
     return (
         f"{host} cannot be reached ({why}): check the connection or the proxy, set {variable} to a mirror, or fetch the archive "
-        "elsewhere (blazar engine install FILE --sha256 HEX)"
+        f"elsewhere ({_INSTALL_FILE})"
     )
 
 
 def download_gone(name: str, host: str) -> str:
     return (
         f"{host} does not have {name}, although the release lists it: try again later, or take another release "
-        "(blazar engine install --tag T)"
+        f"({_INSTALL_RELEASE})"
     )
 
 
 def release_feed_limited(host: str, until: str) -> str:
-    return f"{host} answers no more requests from this address until {until}: try again then, or install a file (engine install FILE)"
+    return f"{host} answers no more requests from this address until {until}: try again then, or install a file ({_INSTALL_FILE})"
 
 
 def download_empty(name: str, host: str) -> str:
@@ -1045,6 +1127,13 @@ def stable_named(tag: str, stable: str) -> str:
     return f"{tag} (stable {stable})"
 
 
+def check_passed_over(kind: str, active: str) -> str:
+    return (
+        f"{kind}: not looked up, for no build of it came from a release; '{active}' is active, which came from a file "
+        f"(blazar engine install --kind {kind} takes the channel's newest)"
+    )
+
+
 def nothing_to_check() -> str:
     return "no engine is installed that has releases: there is nothing to look up"
 
@@ -1058,6 +1147,10 @@ def doctor_updates_unchecked() -> str:
         "check-only by design, about builds that were downloaded from releases, and nothing was looked up yet: "
         "blazar engine check looks now; engines change only when you say so"
     )
+
+
+def doctor_update_seen(said: str, when: str) -> str:
+    return f"{said} (looked up {when})"
 
 
 def doctor_update_remedy(kind: str) -> str:
@@ -1768,7 +1861,7 @@ def breaker_open(model: str, seconds: float) -> str:
 
 def not_enough_memory(model: str, need: int, have: int) -> str:
     return (
-        f"'{model}' needs about {need / 2**30:.2f} GiB of free memory to load and {have / 2**30:.2f} GiB are free: "
+        f"'{model}' needs about {_size(need)} of free memory to load and {_size(have)} are free: "
         "evict another model, use a smaller quant or a smaller ctx, or set spawn_mem_guard = false"
     )
 
@@ -1789,7 +1882,7 @@ def fitted_before(why: str, ctx: int, slots: int, cache: Sequence[str], size: in
     """`cache` are the number formats of its keys and its values."""
     return (
         f"{why}. It was loaded before with ctx = {ctx}, slots = {slots} and a cache of {' / '.join(cache)} (keys / values), and took "
-        f"{size / 2**30:.2f} GiB: so it fits again when as much is free as was then"
+        f"{_size(size)}: so it fits again when as much is free as was then"
     )
 
 
@@ -1845,6 +1938,21 @@ def all_slots_busy(model: str, seconds: float, waiting: int) -> str:
     return (
         f"all_slots_busy: '{model}' had no free slot within {human_wait(seconds)} ({waiting} waiting); "
         "try again, or raise slots in the configuration"
+    )
+
+
+def one_at_a_time_busy(model: str, seconds: float, waiting: int) -> str:
+    return (
+        f"all_slots_busy: '{model}' does one request at a time and was not free within {human_wait(seconds)} ({waiting} waiting); "
+        "try again"
+    )
+
+
+def abandoned_answer_busy(model: str, seconds: float, waiting: int, draws: bool) -> str:
+    work = "draws a picture" if draws else "computes an answer"
+    return (
+        f"all_slots_busy: '{model}' was not free within {human_wait(seconds)} ({waiting} waiting): it still {work} for a client "
+        f"that has left, and its engine does not stop by itself; try again later, or end that at once with: blazar evict {model}"
     )
 
 
@@ -2111,6 +2219,14 @@ def remote_said(host: str, status: int) -> str:
 
 def remote_garbled(host: str, why: str) -> str:
     return f"{host} sent an answer that cannot be used: {why}"
+
+
+def remote_web_page() -> str:
+    """`remote_garbled` begins the sentence."""
+    return (
+        "it is no JSON but a web page, such as the login page of a network or the error page of a proxy: open the address in a "
+        "browser, and check the proxy and the mirror that is set, if one is"
+    )
 
 
 def remote_astray(host: str, to: str) -> str:
@@ -3101,6 +3217,10 @@ def ps_outdated() -> str:
     return "old settings"
 
 
+def ps_abandoned(count: int) -> str:
+    return f"{count} abandoned"
+
+
 def child_outdated() -> str:
     return (
         "the configuration has changed since this child was started: it is replaced as soon as no request is in flight"
@@ -3242,6 +3362,10 @@ def config_needs_restart(key: str) -> str:
     return f"'{key}' is read when the daemon starts: blazar restart makes the running one follow"
 
 
+def config_followed_soon(seconds: int) -> str:
+    return f"the running daemon has not said that it read the file yet: it follows within {seconds} seconds of the change, or blazar doctor says why not"
+
+
 def config_unset(path: str, key: str, value: str) -> str:
     return f"{key} is no longer in {path}" + (f": {value} holds" if value else "")
 
@@ -3283,6 +3407,13 @@ def no_editor() -> str:
     return "no editor was found: set VISUAL or EDITOR to the program that you edit with"
 
 
+def editor_without_terminal(path: str) -> str:
+    return (
+        f"no terminal to edit in, and {path} is unchanged: blazar config set KEY VALUE changes one key; "
+        "VISUAL or EDITOR names an editor that needs none"
+    )
+
+
 def editor_unreadable(variable: str, why: str) -> str:
     return f"environment variable {variable} names no editor: it cannot be read as a command line ({why})"
 
@@ -3293,6 +3424,10 @@ def editor_failed(command: str, why: str) -> str:
 
 def editor_left_no_text(why: str) -> str:
     return f"the editor left nothing that can be read ({why}): nothing was changed"
+
+
+def config_edit_refused(path: str, copy: str) -> str:
+    return f"{path} is unchanged; what you wrote is kept in {copy}"
 
 
 def config_copy_kept(copy: str) -> str:
@@ -3581,8 +3716,14 @@ def catalog_foreign(path: str, found: int) -> str:
 # Doctor: what was found, and what to do about it
 
 
+def _size(size: int) -> str:
+    """In MiB where GiB would read as nothing."""
+    return f"{size / 2**30:.2f} GiB" if size >= 0.01 * 2**30 or not size else f"{size / 2**20:.2f} MiB"
+
+
 def _gib(size: int) -> str:
-    return f"{size / 2**30:.1f} GiB"
+    """As `_size`, with one decimal."""
+    return f"{size / 2**30:.1f} GiB" if size >= 0.05 * 2**30 or size <= 0 else f"{size / 2**20:.1f} MiB"
 
 
 def doctor_memory(available: int, total: int) -> str:
@@ -3739,6 +3880,14 @@ def doctor_engine_gone(tag: str, path: str) -> str:
 
 def doctor_engine_gone_remedy(tag: str) -> str:
     return f"put it back, or remove the build (blazar engine rm {tag}) and install it again"
+
+
+def doctor_build_begun(tag: str, taken: int) -> str:
+    return f"a build of {tag} was begun and not finished; what there is of it takes {_gib(taken)}"
+
+
+def doctor_build_begun_remedy(tag: str) -> str:
+    return f"blazar engine build goes on with it where it is of that release, and blazar engine rm {tag} drops it"
 
 
 def doctor_engine_path_remedy() -> str:
@@ -3926,13 +4075,21 @@ def warning(sentence: str) -> str:
     return f"warning: {sentence}"
 
 
+def no_build_pinned() -> str:
+    return "no build is pinned"
+
+
+def no_build_pinnable() -> str:
+    return "no build is left that could be pinned"
+
+
 def no_builds() -> str:
     return no_engine("llamacpp", ())
 
 
 def model_imported(name: str, size: int, linked: bool, use: str) -> str:
     how = "hardlinked, no byte copied" if linked else "referred to where it lies, since it cannot be hardlinked"
-    return f"imported '{name}' ({size / 2**30:.2f} GiB, {how}): {use}"
+    return f"imported '{name}' ({_size(size)}, {how}): {use}"
 
 
 def model_there_already(name: str, use: str) -> str:

@@ -56,6 +56,9 @@ class MemoryEngineBuilds(EngineBuilds):
     def holds(self, engine: Engine) -> bool:
         return engine.tag not in self.empty
 
+    def flaw(self, engine: Engine) -> str:
+        return teaching.flaw_gone(engine.server_path) if engine.tag in self.empty else ""
+
     def set_aside(self, tag: str) -> bool:
         if tag not in self.present:
             return False

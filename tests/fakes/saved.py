@@ -4,7 +4,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import count
 
-from blazar.application.ports.saved import Change, Keeping, Page, Saved, SavedStore
+from blazar.application.ports.saved import Change, Keeping, Saved, SavedStore
+from blazar.domain.wire.paging import Page
 
 
 class MemorySaved(SavedStore):

@@ -1,6 +1,6 @@
 """A machine with the programs that a test says, which do what they are told at once."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from blazar.application.ports.toolchain import BuildFailed, Toolchain, Work, Workshop
 from blazar.domain import teaching
@@ -69,6 +69,14 @@ class MemoryWorkshop(Workshop):
 
     def close(self, tag: str) -> None:
         self.kept.discard(tag)
+
+    def drop(self, tag: str) -> bool:
+        there = tag in self.kept
+        self.kept.discard(tag)
+        return there
+
+    def begun(self) -> Mapping[str, int]:
+        return dict.fromkeys(sorted(self.kept), 7 << 20)
 
     def leave(self, tag: str) -> None:
         self.open_for.remove(tag)

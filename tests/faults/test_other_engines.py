@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -201,6 +202,23 @@ def test_an_engine_that_cannot_be_stopped_is_busy_until_it_has_ended(tmp_path: P
         assert (answer.status, rig.ask(stream=True).status) == (200, 200)
         assert int(answer.headers["x-blazar-queue-ms"]) > 0
     assert {row["beside"] for row in recorded(rig.record, "chat")} == {0}
+
+
+def test_nothing_waits_for_an_answer_that_nobody_listens_to(tmp_path: Path) -> None:
+    """It is shown as abandoned, and an eviction ends it at once instead of draining for nobody."""
+    rig = Rig(tmp_path, EngineKind.MLX, MLX_WORDS, slow_secs="60")
+    with rig.daemon:
+        assert rig.ask().status == 200
+        before = len(recorded(rig.record, "chat"))
+        body = {"model": "m", "messages": [{"role": "user", "content": "slowly"}]}
+        with RawClient(rig.daemon.port, CHAT, body):
+            assert wait_until(lambda: len(recorded(rig.record, "chat")) > before, WATCHDOG)
+        ps = lambda: rig.daemon.ask("GET", "/api/ps").json()["models"]  # noqa: E731
+        assert wait_until(lambda: ps()[0]["abandoned"] == 1, WATCHDOG)
+        began = time.monotonic()
+        assert rig.daemon.ask("POST", "/api/evict", {"model": "m"}).json() == {"evicted": ["m"]}
+        assert time.monotonic() - began < 20.0  # a drain takes 30, the answer 60
+        assert ps() == []
 
 
 def test_a_process_that_stays_behind_a_failed_load_is_ended(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """A stand-in for `python -m mlx_lm server` 0.32.2 where its package is not installed: what the gateway must not do to it, made visible.
 
 Behaviour as in mlx_lm/server.py of that version; the real one is asked in tests/contract/live/test_mlx_live.py. Standard library only. Each request records how
-many others ran at its side. STUB_FAIL_LOAD=1: the load fails.
+many others ran at its side. STUB_FAIL_LOAD=1: the load fails. STUB_SLOW_SECS: how long an answer to "slowly" takes.
 """
 
 import os
@@ -14,6 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, 
 from openai_stub import Handler, help_and_leave, record, serve, value
 
 FAILED = bool(os.environ.get("STUB_FAIL_LOAD"))
+SLOW_SECS = float(os.environ.get("STUB_SLOW_SECS", "2"))
 COUNT = threading.Lock()
 RUNNING: list[int] = []
 
@@ -44,7 +45,7 @@ class Mlx(Handler):
             record(event="chat", beside=len(RUNNING))
             RUNNING.append(1)
         # Long enough for another one to arrive. Whoever leaves meanwhile is not missed: `generate` is asked for tokens to the end.
-        time.sleep(2.0 if '"slowly"' in said else 0.05)
+        time.sleep(SLOW_SECS if '"slowly"' in said else 0.05)
         if not isinstance(body.get("max_tokens"), int) or body["max_tokens"] < 1:
             self.send(400, {"error": "max_tokens must be at least 1"})
         elif body.get("stream"):

@@ -223,6 +223,7 @@ class FakeEngines:
         self.rows: dict[str, Engine] = {}
         self.installed: list[tuple[str, str | None, str | None]] = []
         self.kinds: list[EngineKind] = []
+        self.flaws: dict[str, str] = {}
         self.pruning = Pruning()
         self.after = Removed()
         self.asked: list[tuple[Any, ...]] = []
@@ -231,6 +232,9 @@ class FakeEngines:
 
     def list(self) -> "list[Engine]":
         return list(self.rows.values())
+
+    def flaw(self, engine: Engine) -> str:
+        return self.flaws.get(engine.tag, "")
 
     def install(self, file: str, sha256: str | None, tag: str | None, kind: EngineKind) -> Engine:
         self.installed.append((file, sha256, tag))

@@ -47,7 +47,11 @@ class FakeLease(Lease):
         self.blind, self.toolless, self.late = "", False, ""
         self.load_seconds, self.queue_seconds = load_seconds, queue_seconds
         self.released: list[tuple[float | None, bool]] = []
+        self.abandoned: list[float | None] = []
         self.said_last = ""
+
+    def abandon(self, keep_alive: float | None = None) -> None:
+        self.abandoned.append(keep_alive)
 
     def release(self, keep_alive: float | None = None, *, failed: bool = False) -> None:
         self.released.append((keep_alive, failed))

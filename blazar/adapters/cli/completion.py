@@ -8,11 +8,12 @@ from blazar.adapters.cli.parser import build_parser
 
 
 class Option(NamedTuple):
-    """One option; `takes` says that a value follows."""
+    """One option; `takes` says that a value follows, `values` which ones there are (none: any)."""
 
     names: tuple[str, ...]
     takes: bool
     text: str
+    values: tuple[str, ...] = ()
 
 
 class Node(NamedTuple):
@@ -31,6 +32,11 @@ ENGINE_TAGS = "blazar engine list --quiet 2>/dev/null"
 KEY_NAMES = "blazar config list --quiet 2>/dev/null"
 _LISTED = {"MODEL": MODEL_NAMES, "SRC": MODEL_NAMES, "TARGET": MODEL_NAMES, "KEY": KEY_NAMES, "TAG": ENGINE_TAGS}
 """By the name that a positional has in the help."""
+_OF_VERB = {
+    "engine pin": "blazar engine list --quiet --pinnable 2>/dev/null",
+    "engine unpin": "blazar engine list --quiet --pinned 2>/dev/null",
+}
+"""Verbs that not every such thing is for."""
 
 
 def nodes(parser: argparse.ArgumentParser | None = None, path: str = "", text: str = "") -> Iterator[Node]:
@@ -46,10 +52,11 @@ def nodes(parser: argparse.ArgumentParser | None = None, path: str = "", text: s
             verbs = dict(action.choices)
             helps = {choice.dest: choice.help or "" for choice in action._choices_actions}  # noqa: SLF001
         elif action.option_strings:
-            options.append(Option(tuple(action.option_strings), action.nargs != 0, action.help or ""))
+            values = tuple(map(str, action.choices or ()))
+            options.append(Option(tuple(action.option_strings), action.nargs != 0, action.help or "", values))
         elif action.choices:
             words += [str(choice) for choice in action.choices]
-        elif command := _LISTED.get(str(action.metavar)):
+        elif command := _OF_VERB.get(path) or _LISTED.get(str(action.metavar)):
             listed.append(command)
     yield Node(path, text, tuple(verbs), tuple(options), tuple(words), tuple(dict.fromkeys(listed)))
     for name, verb in verbs.items():
@@ -78,12 +85,18 @@ def _cases(tree: list[Node]) -> str:
         options = " ".join(name for option in node.options for name in option.names)
         words = " ".join((*node.verbs, *node.words))
         listed = "".join(f" $({command})" for command in node.listed)
-        rows.append(f'    "{node.path}") options="{options}"; found="{words}{listed}" ;;')
+        rows.append(f'    "{node.path}") options="{options}"; found="{words}{listed}"{_values(node)} ;;')
     return "\n".join(rows)
 
 
+def _values(node: Node) -> str:
+    """What may stand behind an option, in the place of what a positional may be."""
+    rows = [f'{"|".join(one.names)}) found="{" ".join(one.values)}" ;;' for one in node.options if one.values]
+    return f'; case "$before" in {" ".join(rows)} esac' if rows else ""
+
+
 _FIND = """\
-  local options="" found="" verb="" i word
+  local options="" found="" verb="" i word before="{before}"
   for (( i = {first}; i < {current}; i++ )); do
     word="{word}"
     case "$word" in
@@ -107,6 +120,7 @@ def _bash(tree: list[Node]) -> str:
         first=1,
         current="COMP_CWORD",
         word="${COMP_WORDS[i]}",
+        before="${COMP_WORDS[COMP_CWORD-1]}",
         valued=_valued(tree),
         groups=_groups(tree),
         cases=_cases(tree),
@@ -128,7 +142,13 @@ complete -o default -F _blazar blazar
 
 def _zsh(tree: list[Node]) -> str:
     find = _FIND.format(
-        first=2, current="CURRENT", word="${line[i]}", valued=_valued(tree), groups=_groups(tree), cases=_cases(tree)
+        first=2,
+        current="CURRENT",
+        word="${line[i]}",
+        before="${line[CURRENT-1]}",
+        valued=_valued(tree),
+        groups=_groups(tree),
+        cases=_cases(tree),
     )
     return f"""\
 #compdef blazar
@@ -177,7 +197,8 @@ def _fish_condition(node: Node) -> str:
 
 def _fish_option(option: Option, when: str) -> str:
     names = " ".join(f"-l {n[2:]}" if n.startswith("--") else f"-s {n[1:]}" for n in option.names)
-    return f"complete -c blazar -n {when} {names}{' -r' if option.takes else ''} -d {_quoted(option.text)}"
+    takes = f" -x -a {_quoted(' '.join(option.values))}" if option.values else " -r" if option.takes else ""
+    return f"complete -c blazar -n {when} {names}{takes} -d {_quoted(option.text)}"
 
 
 def _quoted(text: str) -> str:

@@ -59,7 +59,9 @@ examples:
                                            words with dashes stand behind --
 
   The rest of the file stays as it is, and the file before the change lies
-  beside it (.bak; the last ten are kept). A running daemon follows by itself.
+  beside it (.bak; the last ten are kept). A running daemon follows by itself:
+  the command returns once it has read the file, or says after 5 seconds that
+  it has not yet.
 """
 
 

@@ -34,6 +34,9 @@ examples:
     "check": """\
 examples:
   blazar engine check                      what an update would bring, kind by kind
+
+exit code: 0 whether or not something newer is out, also where nobody had to be asked;
+1 where a kind could not be looked up
 """,
     "build": """\
 examples:
@@ -75,6 +78,8 @@ def add_engines(verbs: "Family") -> None:
     )
     listed = _add(engine, "list", "list the engine builds, the active one of each kind first", aliases=["ls"])
     listed.add_argument("--available", action="store_true", help="list what the capability registry offers instead")
+    listed.add_argument("--pinned", action="store_true", help="only builds that are pinned")
+    listed.add_argument("--pinnable", action="store_true", help="only builds that can be pinned, and are not")
     _add_install(engine)
     _add_update(engine)
     _add_build(engine)

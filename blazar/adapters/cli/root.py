@@ -91,6 +91,10 @@ class Engines(Protocol):
         """Active first within a kind."""
         ...
 
+    def flaw(self, engine: "Engine") -> str:
+        """What keeps it from running, as far as its files tell."""
+        ...
+
     def install(self, file: str, sha256: str | None, tag: str | None, kind: "EngineKind") -> "Engine":
         """Unpack and enter a release archive."""
         ...

@@ -34,8 +34,8 @@ def _guarded(act: Callable[[], int], *, as_json: bool) -> int:
         return exits.report(usage_sentence(wrong), exits.USAGE, as_json=as_json)
     except BlazarError as refused:
         return exits.report_error(refused, as_json=as_json)
-    except KeyboardInterrupt:
-        return exits.report(teaching.interrupted(), exits.INTERRUPTED, as_json=as_json)
+    except KeyboardInterrupt as stop:  # with words where something is left that should be known
+        return exits.report(str(stop) or teaching.interrupted(), exits.INTERRUPTED, as_json=as_json)
     except BrokenPipeError:
         _silence_stdout()
         return exits.BROKEN_PIPE

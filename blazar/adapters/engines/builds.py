@@ -14,6 +14,7 @@ from io import BufferedReader
 from pathlib import Path
 
 from blazar.adapters.engines.decompressing import BadArchive
+from blazar.adapters.engines.flaws import flaw_of
 from blazar.adapters.engines.tags import is_tag, is_taken, tag_in
 from blazar.adapters.engines.unpacking import TWICE, unpack
 from blazar.application.ports.engines import Archive, EngineBuilds, Staged
@@ -97,6 +98,9 @@ class ArchiveBuilds(EngineBuilds):
 
     def holds(self, engine: Engine) -> bool:
         return Path(engine.server_path).is_file()
+
+    def flaw(self, engine: Engine) -> str:
+        return flaw_of(engine)
 
     def set_aside(self, tag: str) -> bool:
         folder = self._dir / tag

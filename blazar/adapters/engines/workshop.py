@@ -4,8 +4,8 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO
 
@@ -122,6 +122,23 @@ class DiskWorkshop(Workshop):
         shutil.rmtree(self._dir / PLACE / tag, ignore_errors=True)
         self._claim_file(tag).unlink(missing_ok=True)
 
+    def drop(self, tag: str) -> bool:
+        if not is_tag(tag) or is_taken(tag) or not (self._dir / PLACE / tag).is_dir():
+            return False
+        self._claim(tag)
+        try:
+            self.close(tag)
+        finally:
+            self.leave(tag)
+        return True
+
+    def begun(self) -> Mapping[str, int]:
+        try:
+            places = sorted(path for path in (self._dir / PLACE).iterdir() if path.is_dir() and not path.is_symlink())
+        except OSError:
+            return {}
+        return {place.name: _size(place) for place in places}
+
     def leave(self, tag: str) -> None:
         self._claims.pop(tag).close()
 
@@ -149,6 +166,16 @@ class DiskWorkshop(Workshop):
 
     def _claim_file(self, tag: str) -> Path:
         return self._dir / PLACE / f"{tag}.lock"
+
+
+def _size(place: Path) -> int:
+    """A compiler may be at work there: what goes meanwhile counts nothing."""
+    total = 0
+    for folder, _, names in os.walk(place):
+        for name in names:
+            with suppress(OSError):
+                total += Path(folder, name).lstat().st_size
+    return total
 
 
 def _sources_in(top: Path, deepest: int) -> Path | None:

@@ -17,6 +17,7 @@ STATUS: Final[dict[type[BaseException], int]] = {
     errors.Refusal: 400,
     errors.Malformed: 400,
     errors.Unserved: 400,
+    errors.EngineBroken: 502,  # as the failed start that it spares
     errors.ArchitectureUnserved: 502,  # as the death of the child that it was learned from
     errors.DoesNotFit: 400,
     errors.Unauthorized: 401,
@@ -94,7 +95,7 @@ def problem(
 ) -> Problem:
     """`error` in `dialect`: status (of the error, unless given), headers and body."""
     status = status or status_of(error)
-    field = error.field if isinstance(error, errors.Malformed | errors.EngineSaid) else None
+    field = error.field if isinstance(error, errors.Malformed | errors.EngineSaid | errors.ModelNotFound) else None
     shown = envelope(dialect, status, str(error), field, trace)
     headers = [JSON]
     if isinstance(error, errors.Busy):

@@ -135,4 +135,4 @@ def _decoded(web: Web, body: bytes) -> Any:
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
-        raise web.garbled("it is no JSON") from None
+        raise web.no_json(body) from None

@@ -77,7 +77,7 @@ class Web:
         try:
             return json.loads(raw), answer.headers
         except (ValueError, RecursionError):
-            raise self.garbled("it is no JSON") from None
+            raise self.no_json(raw) from None
 
     @contextmanager
     def get(self, url: str, what: str, headers: Mapping[str, str] | None = None) -> Iterator[httpx.Response]:
@@ -109,6 +109,11 @@ class Web:
 
     def garbled(self, why: str) -> RegistryGarbled:
         return RegistryGarbled(teaching.remote_garbled(self.host, why))
+
+    def no_json(self, body: bytes | bytearray) -> RegistryGarbled:
+        """What came in its place, where that shows."""
+        page = body.lstrip()[:15].lower().startswith((b"<!doctype html", b"<html"))
+        return self.garbled(teaching.remote_web_page() if page else "it is no JSON")
 
     def _follow(self, url: str, what: str, headers: dict[str, str]) -> httpx.Response:
         for _ in range(MOST_HOPS):

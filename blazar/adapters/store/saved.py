@@ -10,9 +10,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import RLock
 
-from blazar.application.ports.saved import Change, Keeping, Page, Saved, SavedStore
+from blazar.application.ports.saved import Change, Keeping, Saved, SavedStore
 from blazar.domain import teaching
 from blazar.domain.errors import StoreTrouble
+from blazar.domain.wire.paging import Page
 
 VERSION = 1
 BUSY_MS = 5_000

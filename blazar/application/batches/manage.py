@@ -12,13 +12,13 @@ from blazar.application.files.shelf import FileShelf
 from blazar.application.ports.batch_papers import BatchPapers
 from blazar.application.ports.entropy import Entropy
 from blazar.application.ports.kept_files import Reading
-from blazar.application.ports.saved import Page
 from blazar.domain import teaching
 from blazar.domain.batches import Batch, Line, State, Tally
 from blazar.domain.errors import Malformed, NotFound
 from blazar.domain.kinds import Dialect
 from blazar.domain.wire import anthropic_batches as messages
 from blazar.domain.wire.openai_batches import read_order
+from blazar.domain.wire.paging import Page
 
 
 class Made(NamedTuple):

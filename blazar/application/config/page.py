@@ -46,7 +46,8 @@ What is marked "no effect yet" is accepted and checked, and nothing in this vers
 Whenever Blazar writes the file, the file as it was stays beside it, with the time and `.bak` behind its name: the last ten, older ones go.
 
 What changes in the file holds from the next look at it, at most a few seconds later: for new requests at once, for a model's engine as soon as
-it is idle. `host`, `port`, `tls_cert` and `tls_key` are read at the start only; `blazar doctor` names those that wait for a restart.
+it is idle. `blazar config set`, `unset` and `edit` return once a running daemon has read the file, or say after 5 seconds that it has not yet
+(`behind` of `GET /api/config`). `host`, `port`, `tls_cert` and `tls_key` are read at the start only; `blazar doctor` names those that wait for a restart.
 """
 
 _KEYS = f"""\

@@ -49,7 +49,7 @@ class BuildRelease:
             name = f"{repository}@{release}"
             archive = self.sources.release(repository, release, sha256, lambda done, whole: fetched(name, done, whole))
         except (NotFound, Forbidden, Busy, RegistryTrouble) as trouble:
-            raise _otherwise(trouble) from trouble
+            raise _otherwise(trouble, wish.backend) from trouble
         # Hosts make source archives when they are asked for one and tell no digest: what it was is written down here.
         origin = Origin(Provenance.BUILT, release=release, source=f"{name} sha256:{archive.sha256}")
         order = Order(wish.backend, archive.path, archive.sha256, release, wish.jobs)
@@ -67,9 +67,9 @@ class BuildRelease:
         return target.release.tag
 
 
-def _otherwise(trouble: BlazarError) -> BlazarError:
+def _otherwise(trouble: BlazarError, backend: Backend) -> BlazarError:
     """The same, with how to build without that host."""
-    sentence = teaching.build_source_not_fetched(str(trouble))
+    sentence = teaching.build_source_not_fetched(str(trouble), backend)
     match trouble:
         case Busy():
             return Busy(sentence, trouble.retry_after)

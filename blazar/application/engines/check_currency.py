@@ -1,6 +1,6 @@
 """Whether newer builds of the installed engines are out. Looks and remembers; never downloads, installs or activates (contract)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -62,29 +62,66 @@ def compare(active: Engine, target: Target, channel: str, stable: Target | None,
     )
 
 
+class Memory(NamedTuple):
+    """What looks found, by kind, beyond the process that looked."""
+
+    read: Callable[[], Sequence[Currency]]
+    write: Callable[[Sequence[Currency]], None]
+
+
+_NO_MEMORY = Memory(tuple, lambda _: None)
+
+
+def still_true(rows: Sequence[Currency], engines: Sequence[Engine]) -> tuple[Currency, ...]:
+    """What a look found, said of the builds that are active now: it is remembered while they are updated, pinned and removed."""
+    active = {row.kind: row for row in engines if row.active}
+    return tuple(_said_now(row, active[row.kind]) for row in rows if row.kind in active)
+
+
+def _said_now(row: Currency, engine: Engine) -> Currency:
+    if row.active == engine.tag:
+        return row._replace(pinned=engine.pinned)
+    release = engine.release or engine.tag
+    newer = is_newer(row.newest, release)
+    back = bool(row.newest_stable) and release != row.newest and not newer
+    stamp = row.newest_stable if release == row.newest else ""
+    return row._replace(
+        active=engine.tag, available=newer or back, back=back, same=False, pinned=engine.pinned, stable=stamp
+    )
+
+
 @dataclass(slots=True)
 class CheckCurrency:
-    """Remembers the last look in `last`, by kind. `open_pick` opens the feed for one look, and closes it with the second function.
+    """Remembers the last look in `last`, and by kind in `memory`. `open_pick` opens the feed for one look; its second function closes it.
 
     `asked`: a person wants to know. Otherwise only builds that were downloaded from a feed are asked about: who brought a file,
-    or built one here, let nobody be contacted.
+    or built one here, let nobody be contacted. Not even for a person where all of a kind's builds are files (`passed_over`).
     """
 
     engines: EngineCatalog
     open_pick: Callable[[], tuple[PickRelease, Callable[[], None]]]
     clock: Clock
     asked: bool = False
+    memory: Memory = _NO_MEMORY
     last: tuple[Currency, ...] = field(default=())
 
     def __call__(self) -> tuple[Currency, ...]:
         """Blocking. Asks only about kinds that are installed from releases; what went wrong is in the rows, nothing is raised."""
         found = tuple(self._look())
         self.last = found
+        if found:
+            self.memory.write(_merged(self.memory.read(), found))
         return found
 
+    def known(self) -> tuple[Currency, ...]:
+        """What the last looks found, whoever took them, as far as it is still true. Asks nobody."""
+        return still_true(_merged(self.last, self.memory.read()), self.engines.list_engines())
+
     def _look(self) -> Iterator[Currency]:
-        rows = [row for row in self.engines.list_engines() if row.active and row.kind in REPOSITORIES]
-        rows = [row for row in rows if row.provenance in FROM_RELEASES and (self.asked or _is_downloaded(row))]
+        engines = self.engines.list_engines()
+        aside = {row.kind for row in passed_over(engines)}
+        rows = [row for row in engines if row.active and row.kind in REPOSITORIES and row.provenance in FROM_RELEASES]
+        rows = [row for row in rows if (row.kind not in aside if self.asked else _is_downloaded(row))]
         if not rows:
             return
         now = self.clock.wall()
@@ -109,12 +146,32 @@ class CheckCurrency:
             return Currency(row.kind, row.tag, trouble=str(trouble))
 
 
+def _merged(*looks: Sequence[Currency]) -> list[Currency]:
+    """Of each kind the latest."""
+    found: dict[EngineKind, Currency] = {}
+    for row in (row for look in looks for row in look):
+        if row.kind not in found or row.checked_at >= found[row.kind].checked_at:
+            found[row.kind] = row
+    return list(found.values())
+
+
 def _file_of(kind: EngineKind, target: Target, pick: PickRelease) -> str:
     """The digest of what an update would take; "" where the release has nothing for this machine, which the update says."""
     try:
         return pick.choose(kind, target).choice.asset.sha256
     except BlazarError:
         return ""
+
+
+def passed_over(engines: Sequence[Engine]) -> list[Engine]:
+    """The active builds of kinds that nobody is asked about, as every build of theirs came from a file."""
+    files = [row for row in engines if row.kind in REPOSITORIES and _is_file(row)]
+    others = {row.kind for row in engines if row.provenance in FROM_RELEASES and not _is_file(row)}
+    return [row for row in files if row.active and row.kind not in others]
+
+
+def _is_file(row: Engine) -> bool:
+    return row.provenance is Provenance.ARCHIVE and not _is_downloaded(row)
 
 
 def _is_downloaded(row: Engine) -> bool:

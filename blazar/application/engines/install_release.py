@@ -10,7 +10,7 @@ from blazar.application.ports.disk import DiskSpace
 from blazar.application.ports.downloads import Downloads, Wanted
 from blazar.application.ports.engines import Archive
 from blazar.domain import teaching
-from blazar.domain.errors import Malformed, StoreTrouble
+from blazar.domain.errors import Conflict, Malformed, StoreTrouble
 from blazar.domain.kinds import EngineKind
 from blazar.domain.records import Engine
 from blazar.domain.releases import Asset, checked_sha256
@@ -55,10 +55,12 @@ class InstallRelease:
         """The build of a release that was picked; nothing is fetched where it is installed already."""
         there = self.install.engines.find_engine(picked.tag)
         if there is not None:
+            _check_digest(there, sha256)
             for one in (picked.choice.asset._replace(sha256=there.digest), *picked.choice.companions):
                 self.forget(self._path(one))  # a crash right after its row left them
             return Installed(there, picked, already=True)
-        archives = [_verified(picked.choice.asset, sha256), *(_verified(one, None) for one in picked.choice.companions)]
+        archives = [self._verified(picked, picked.choice.asset, sha256)]
+        archives += [self._verified(picked, one, None) for one in picked.choice.companions]
         self._check_room(picked)
         paths = [self._fetch(one, told) for one in archives]
         release = picked.release.tag
@@ -80,6 +82,13 @@ class InstallRelease:
         if needed > free:
             raise StoreTrouble(teaching.download_no_room(self.folder, needed, free))
 
+    def _verified(self, picked: Picked, asset: Asset, sha256: str | None) -> Asset:
+        """With the digest that it must have: the feed's, or the user's, who may have it from elsewhere and is believed."""
+        if not (told := (sha256 or asset.sha256).strip()):
+            older = self.pick.verifiable(picked.kind, picked.release.tag)
+            raise Malformed(teaching.asset_without_digest(asset.name, picked.kind, picked.release.tag, older), "sha256")
+        return asset._replace(sha256=checked_sha256(told))
+
     def _path(self, asset: Asset) -> str:
         """Files of two releases may have one name (`cudart-llama-bin-win-cuda-12.4-x64.zip`): their digest tells them apart."""
         return f"{self.folder}/{asset.sha256[:12]}-{asset.name}"
@@ -91,8 +100,7 @@ class InstallRelease:
         return path
 
 
-def _verified(asset: Asset, sha256: str | None) -> Asset:
-    """With the digest that it must have: the feed's, or the user's, who may have it from elsewhere and is believed."""
-    if not (told := (sha256 or asset.sha256).strip()):
-        raise Malformed(teaching.asset_without_digest(asset.name), "sha256")
-    return asset._replace(sha256=checked_sha256(told))
+def _check_digest(there: Engine, sha256: str | None) -> None:
+    """Of what is installed: a promise that it does not keep is no success. Rows of folders and environments have no digest."""
+    if sha256 and (wanted := checked_sha256(sha256)) != there.digest and there.digest:
+        raise Conflict(teaching.install_other_digest(there.tag, wanted, there.digest))

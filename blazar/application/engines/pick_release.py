@@ -8,7 +8,7 @@ from blazar.application.ports.hardware import HardwareCensus
 from blazar.application.ports.releases import ReleaseFeed
 from blazar.domain import teaching
 from blazar.domain.assets import AUTO, Choice, choose, host_of
-from blazar.domain.errors import NotFound, Unserved
+from blazar.domain.errors import BlazarError, NotFound, Unserved
 from blazar.domain.kinds import EngineKind
 from blazar.domain.releases import (
     LATEST,
@@ -114,6 +114,19 @@ class PickRelease:
             return self._stable(self.repository(kind))
         except NotFound:
             return None
+
+    def verifiable(self, kind: EngineKind, but: str) -> str:
+        """The newest listed release other than `but` whose file for this machine has a digest; "" where there is none, or no answer."""
+        try:
+            listed = [one for one in self.feed.listing(self.repository(kind)) if one.tag != but and one.has_archives]
+            while (found := newest(listed)) is not None:
+                choice = self.choose(kind, Target(found)).choice
+                if all(asset.sha256 for asset in (choice.asset, *choice.companions)):
+                    return found.tag
+                listed.remove(found)
+        except BlazarError:
+            return ""
+        return ""
 
     def repository(self, kind: EngineKind) -> str:
         """Raises `Unserved` for kinds that are no archives, `Malformed` for a configured one that is none."""

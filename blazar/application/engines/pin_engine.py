@@ -10,6 +10,11 @@ from blazar.domain.records import Engine
 from blazar.domain.versions import newest_first
 
 
+def is_pinnable(engine: Engine) -> bool:
+    """Whether a pin would hold anything off that it is not pinned against yet."""
+    return not engine.pinned and engine.provenance not in STAYS
+
+
 @dataclass(frozen=True, slots=True)
 class PinEngine:
     """Pin, or let go."""

@@ -44,6 +44,7 @@ class RemoveEngine:
     in_use: InUse
     named: Mapping[str, Sequence[str]] = field(default_factory=dict)
     models: Callable[[], Sequence[Model]] = tuple
+    drop_begun: Callable[[str], bool] = lambda _: False
 
     def __call__(self, tag: str) -> Removed:
         """Raises `EngineNotFound`, or `Conflict` where it must stay."""
@@ -64,8 +65,11 @@ class RemoveEngine:
         return self._after(row)
 
     def _remove_leftover(self, tag: str) -> None:
-        """A folder without a row, left by a crash between unpacking and its row."""
+        """A folder without a row, left by a crash between unpacking and its row, or a build that was only begun."""
+        begun = self.drop_begun(tag)
         if not self.builds.set_aside(tag):
+            if begun:
+                return
             raise EngineNotFound(tag, newest_first(row.tag for row in self.engines.list_engines()))
         self.builds.discard(tag)
 

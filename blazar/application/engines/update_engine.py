@@ -48,13 +48,15 @@ class UpdateEngine:
     gate: Gate | None = None
 
     def __call__(self, kind: EngineKind, told: Told) -> Update:
-        """Raises `Conflict` for a pinned build, and what picking, downloading and installing raise; the old one serves on then."""
+        """Raises `Conflict` for a pinned build and a broken one, and what picking, downloading and installing raise; the old one serves on then."""
         engines = self.install.install.engines
         active = next((row for row in engines.list_engines() if row.kind is kind and row.active), None)
         if active is not None and active.pinned:
             raise Conflict(teaching.engine_pinned_stays(active.tag))
         picked = self.install.pick(kind)
         if active is not None and not self.wanted(picked, active):
+            if flaw := self.use.builds.flaw(active):  # what serves nobody is not up to date, whatever it is called
+                raise Conflict(teaching.engine_broken(active.tag, kind, flaw))
             return Update(Outcome.CURRENT, active, active)
         came = self.install.take(picked, told)
         return self._take_over(came, active)

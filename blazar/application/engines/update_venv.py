@@ -39,6 +39,8 @@ class UpdateVenv:
         backend = backend_for(kind, install.site(), CPU if before.tag.endswith(f"-{CPU}") else None)
         order = order_for(kind, install.venvs.newest(wanted_package(kind, install.channel)), backend)
         if order.tag == before.tag and install.builds.holds(before):
+            if flaw := install.builds.flaw(before):
+                raise Conflict(teaching.engine_broken(before.tag, kind, flaw))
             return VenvUpdate(before, before)
         there = engines.find_engine(order.tag)
         if there is None or not install.builds.holds(there):

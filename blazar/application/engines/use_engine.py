@@ -33,6 +33,8 @@ class UseEngine:
             raise Conflict(teaching.engine_outranked(tag, better))
         if not self.builds.holds(row):
             raise Conflict(teaching.engine_gone(tag, row.server_path))
+        if flaw := self.builds.flaw(row):
+            raise Conflict(teaching.engine_broken(tag, row.kind, flaw))
         self.engines.set_active(row.kind, tag, self.clock.wall())
         return self.engines.find_engine(tag) or row
 

@@ -8,10 +8,11 @@ from typing import Any, Final, NamedTuple
 from blazar.application.ports.clock import Clock
 from blazar.application.ports.entropy import Entropy
 from blazar.application.ports.kept_files import Intake, KeptFiles, Reading
-from blazar.application.ports.saved import Keeping, Page, Saved, SavedStore
+from blazar.application.ports.saved import Keeping, Saved, SavedStore
 from blazar.domain import teaching
 from blazar.domain.errors import NotFound
 from blazar.domain.wire.openai_batches import BATCH_FILE_LIFE
+from blazar.domain.wire.paging import Page
 
 PROCESSED: Final = "processed"
 NO_BOUND: Final = 2**62

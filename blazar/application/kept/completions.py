@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from blazar.application.ports.saved import Change, Keeping, Page, Saved, SavedStore
+from blazar.application.ports.saved import Change, Keeping, Saved, SavedStore
 from blazar.domain import teaching
 from blazar.domain.errors import NotFound
-from blazar.domain.wire.responses_kept import Paging
+from blazar.domain.wire.paging import Page
 from blazar.domain.wire.stored_chat import StoredChat, packed_chat, unpacked_chat
 
 _STEP: Final = 200
@@ -41,7 +41,7 @@ class Completions:
             raise NotFound(teaching.completion_not_kept(id_))
         return unpacked_chat(saved.body)
 
-    def page(self, owner: str, paging: Paging, filters: Filters) -> tuple[list[dict[str, Any]], bool]:
+    def page(self, owner: str, paging: Page, filters: Filters) -> tuple[list[dict[str, Any]], bool]:
         """So many of them, and whether there are more."""
         ids: list[str] = []
         after = paging.after

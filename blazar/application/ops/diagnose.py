@@ -4,9 +4,10 @@ A part that cannot be asked is a row that says so, never the end of the report. 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from blazar.application.ports.catalog import ModelCatalog
@@ -49,7 +50,7 @@ class Installation(NamedTuple):
 
     `config_found` is whether there is a file; `engine_trouble` says why the engine of BLAZAR_ENGINE_PATH cannot be used. Of a
     daemon: `refused_since` when the file that it cannot use came (`problems`), `restart_needed` keys that only a restart changes.
-    `warnings`: what of the configuration is accepted and should be known.
+    `warnings`: what of the configuration is accepted and should be known. `pins`: engines that overrides name, for which models.
     """
 
     version: str
@@ -63,6 +64,7 @@ class Installation(NamedTuple):
     refused_since: str = ""
     restart_needed: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    pins: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
 def _no_registry() -> Iterator[Row]:
@@ -71,6 +73,14 @@ def _no_registry() -> Iterator[Row]:
 
 def _not_looked_up() -> Iterator[Row]:
     yield Row("engine updates", OK, teaching.doctor_updates_unchecked())
+
+
+def _nothing_begun() -> Mapping[str, int]:
+    return {}
+
+
+def _unseen(_: Engine) -> str:
+    return ""
 
 
 async def _no_workers(_: Sequence[InstanceView]) -> Sequence[Row]:
@@ -91,17 +101,19 @@ class Diagnose:
     lister: DeviceLister | None = None
     updates: Callable[[], Iterable[Row]] = _not_looked_up
     forks: Callable[[], Iterable[Row]] = _no_registry
+    begun: Callable[[], Mapping[str, int]] = _nothing_begun
     workers: Callable[[Sequence[InstanceView]], Awaitable[Sequence[Row]]] = _no_workers
+    flaw: Callable[[Engine], str] = _unseen
 
     async def __call__(self) -> dict[str, Any]:
         """`{"sections": [{"name", "rows": [{"check", "status", "detail", "remedy"}]}]}`."""
         views = self.supervising.views() if self.supervising is not None else []
         # What asks other machines takes its time, and so may what asks this one.
-        workers, (machine, disk, seen) = await asyncio.gather(self.workers(views), self._look())
+        workers, (machine, disk, seen, begun) = await asyncio.gather(self.workers(views), self._look())
         sections: dict[str, Callable[[], Iterator[Row]]] = {
             "SYSTEM": lambda: self._system(machine, disk),
             "GPU": lambda: chain(_gpu_rows(machine), seen, workers),
-            "ENGINES": self._engines,
+            "ENGINES": lambda: chain(self._engines(), _begun_rows(begun)),
             "MODELS": self._models,
             "CHANNELS": self._channels,
             "RUNTIME": self._runtime,
@@ -113,11 +125,12 @@ class Diagnose:
             ]
         }
 
-    async def _look(self) -> tuple[Machine, Row, list[Row]]:
+    async def _look(self) -> tuple[Machine, Row, list[Row], Mapping[str, int]]:
         """Drivers and network file systems may take their time: off the loop. Catalogs are a fraction of a millisecond."""
         machine = await asyncio.to_thread(self.hardware.read)
         disk = await asyncio.to_thread(self._disk)
-        return machine, disk, await asyncio.to_thread(self._seen_by_engine, machine)
+        seen = await asyncio.to_thread(self._seen_by_engine, machine)
+        return machine, disk, seen, await asyncio.to_thread(self.begun)
 
     def _system(self, machine: Machine, disk: Row) -> Iterator[Row]:
         low = machine.ram_available < LOW_MEMORY
@@ -173,12 +186,24 @@ class Diagnose:
             if self._is_gone(engine):
                 told = teaching.doctor_engine_gone(engine.tag, engine.server_path)
                 yield Row(engine.tag, FAIL, told, teaching.doctor_engine_gone_remedy(engine.tag))
+            elif flaw := self.flaw(engine):
+                remedy = teaching.engine_again(engine.tag, engine.kind)
+                yield Row(engine.tag, FAIL, teaching.doctor_engine_broken(engine.tag, flaw), remedy)
             elif not engine.version.strip():
                 remedy = teaching.doctor_engine_unversioned_remedy(engine.tag)
                 yield Row(engine.tag, WARN, teaching.engine_unversioned(engine.tag), remedy)
             else:
                 told = teaching.doctor_engine(engine.kind, engine.version, engine.provenance, engine.active)
                 yield Row(engine.tag, OK, told)
+        yield from self._pins(engines)
+
+    def _pins(self, engines: Sequence[Engine]) -> Iterator[Row]:
+        """Overrides that name what is not there. Those of models that are not there either have a row of their own."""
+        there = {engine.tag for engine in engines} | {str(engine.kind) for engine in engines}
+        names = {model.name for model in self.models.list_models()}
+        for pin, models in self.installation.pins.items():
+            if pin not in there and (held := [model for model in models if model in names]):
+                yield Row(pin, FAIL, teaching.doctor_pin_gone(pin, held), teaching.doctor_pin_remedy(held))
 
     def _is_gone(self, engine: Engine) -> bool:
         """An embedded wheel is started as a module: it has no file of its own to miss."""
@@ -221,6 +246,15 @@ def config_rows(check: str, path: str, problems: Iterable[str], *, found: bool) 
 def engine_path_row(trouble: str) -> Row:
     """The engine that the user named cannot be used."""
     return Row("BLAZAR_ENGINE_PATH", FAIL, trouble, teaching.doctor_engine_path_remedy())
+
+
+def _begun_rows(begun: Mapping[str, int]) -> Iterator[Row]:
+    for tag, taken in begun.items():
+        if not taken:
+            continue
+        yield Row(
+            "build folder", WARN, teaching.doctor_build_begun(tag, taken), teaching.doctor_build_begun_remedy(tag)
+        )
 
 
 def _guarded(name: str, rows: Callable[[], Iterator[Row]]) -> list[Row]:

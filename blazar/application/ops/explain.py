@@ -13,12 +13,13 @@ from blazar.application.supervise.endpoint import endpoint_words
 from blazar.application.supervise.launch_plan import LaunchPlanner
 from blazar.application.supervise.review import plan_once
 from blazar.application.supervise.surroundings import Launch
-from blazar.application.supervise.viewing import window_of
+from blazar.application.supervise.viewing import uncounted, window_of
 from blazar.domain import teaching
 from blazar.domain.argv import Decision
 from blazar.domain.argv_diff import difference
 from blazar.domain.errors import ModelNotFound, Refusal
 from blazar.domain.fit import guard_bytes, may_load
+from blazar.domain.kinds import Weights
 from blazar.domain.names import near, resolve
 from blazar.domain.records import Engine, Model
 from blazar.domain.routing import Rejected, lane_class
@@ -140,7 +141,7 @@ class Explain:
             # What a decision says is not said again.
             "notes": [note for note in (*plan.notes, *self._unasked(engine)) if note not in reasons],
             "ctx": window_of(launch.model, plan) or None,
-            "slots": plan.slots,
+            "slots": plan.slots if launch.manners.slotted else None,
             "load_cap_secs": launch.load_cap,
             "child_auth": self._auth(launch),
             "pictures": _pictures(launch),
@@ -165,12 +166,18 @@ class Explain:
         guard = bool(self.planner.settings_for(row.name).get("spawn_mem_guard", True))
         available = self.hardware.read().ram_available
         return {
-            "fits": not guard or may_load(row.size, available),
+            "fits": _unless_drawn(row, fits=not guard or may_load(row.size, available)),
             "guard": guard,
             "weights": row.size,
             "need": guard_bytes(row.size),
             "available": available,
+            "note": next(iter(uncounted(row)), None),
         }
+
+
+def _unless_drawn(row: Model, *, fits: bool) -> bool | None:
+    """Where only weights are counted, that they fit says nothing; that they do not is enough."""
+    return None if fits and row.weights is Weights.DIFFUSION else fits
 
 
 def _child(tenant: Tenant | None) -> dict[str, Any] | None:
@@ -187,7 +194,7 @@ def _fit(look: Look) -> dict[str, Any]:
     """What admission would say now: `evict` would leave first, `waits` says that busy ones would have to come to rest."""
     verdict = look.launch.verdict
     return {
-        "fits": look.refusal is None,
+        "fits": _unless_drawn(look.launch.model, fits=look.refusal is None),
         "evict": list(look.evict),
         "waits": look.later,
         "verdict": verdict_json(verdict) if verdict is not None else None,

@@ -33,6 +33,7 @@ class WatchConfig:
         self._seen = seen
         self._changing: tuple[object, ...] = ()  # the stamp of the last look, where it was a new one
         self._asked = False
+        self._reading = 0
         self._wake = asyncio.Event()
 
     def ask(self) -> None:
@@ -41,15 +42,14 @@ class WatchConfig:
         self._wake.set()
 
     def behind(self) -> bool:
-        """Whether the file has changed since it was read. Looks at it, which may block."""
-        return self._stamp() != self._seen
+        """Whether the file has changed since it was read, or is just being read. Looks at it, which may block."""
+        return self._reading > 0 or self._stamp() != self._seen
 
     async def catch_up(self, reload: Reload) -> None:
         """Read it if it has changed, without waiting for it to come to rest: for who has just written it whole."""
         now = await self._blocking(self._stamp)
         if now != self._seen:
-            self._seen, self._changing = now, ()
-            await reload(asked=True)
+            await self._read(now, reload, asked=True)
 
     async def run(self, reload: Reload) -> None:
         """Until it is cancelled."""
@@ -63,12 +63,19 @@ class WatchConfig:
             asked, self._asked = self._asked, False
             await self._look(reload, asked=asked)
 
+    async def _read(self, now: object, reload: Reload, *, asked: bool) -> None:
+        self._seen, self._changing = now, ()
+        self._reading += 1
+        try:
+            await reload(asked=asked)
+        finally:
+            self._reading -= 1
+
     async def _look(self, reload: Reload, *, asked: bool) -> None:
         now: Any = await self._blocking(
             self._stamp
         )  # before it is read: what changes meanwhile is found by the next look
         if asked or self._changing == (now,):
-            self._seen, self._changing = now, ()
-            await reload(asked=asked)
+            await self._read(now, reload, asked=asked)
         else:
             self._changing = () if now == self._seen else (now,)

@@ -100,6 +100,10 @@ class EngineBuilds(Protocol):
         """Whether the program that a row names is there."""
         ...
 
+    def flaw(self, engine: Engine) -> str:
+        """What keeps a build from running, as far as its files tell; "" where nothing is seen."""
+        ...
+
     def set_aside(self, tag: str) -> bool:
         """Rename the build's folder out of the way; false when it has none. Raises `Conflict` while another process installs it."""
         ...

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
+from blazar.domain.wire.paging import Page
+
 
 class Keeping(StrEnum):
     """What kind of thing is kept. Ids are unique within one."""
@@ -41,14 +43,6 @@ class Saved:
     def size(self) -> int:
         """Bytes that it takes."""
         return len(self.body) + len(self.facts.encode())
-
-
-class Page(NamedTuple):
-    """Which part of a listing: `limit` things behind the one called `after` ("" from the start), newest first or oldest first."""
-
-    limit: int = 20
-    after: str = ""
-    ascending: bool = False
 
 
 class Change(NamedTuple):

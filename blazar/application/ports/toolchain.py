@@ -1,6 +1,6 @@
 """What building from source needs of the machine: compilers and the like, and a place to work in."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from blazar.domain.building import Compiler
@@ -66,6 +66,14 @@ class Workshop(Protocol):
 
     def close(self, tag: str) -> None:
         """Nothing of the work is needed any more."""
+        ...
+
+    def drop(self, tag: str) -> bool:
+        """Away with work that was only begun; whether there was any. Raises `Conflict` while somebody is at it."""
+        ...
+
+    def begun(self) -> Mapping[str, int]:
+        """Bytes of what lies there, by tag."""
         ...
 
     def leave(self, tag: str) -> None:

@@ -151,8 +151,8 @@ class Front(Landlord):
             self._succeed()
 
     def _succeed(self) -> None:
-        """Make room for the next child as soon as a held one runs nothing: its line closes, so that nobody gets in between."""
-        if self.line.held and not self.line.in_flight and self.tenure is not None:
+        """Make room for the next child as soon as a held one runs nothing for anybody: its line closes, so that nobody gets in between."""
+        if self.line.held and not self.line.busy and self.tenure is not None:
             self.tenure.stale, self.tenure.cause = True, "reload"
             self.line.close()
             self._tell(Reshape())
@@ -168,20 +168,43 @@ class Front(Landlord):
         self.line.cancel(ticket)
         if future.done() and not future.cancelled() and future.exception() is None:
             self.on_release(future.result(), None, failed=False)
+        else:
+            self._rest_again()
+
+    def _rest_again(self) -> None:
+        """Whoever waited has left, and nobody listens to what runs: no release will tell that soon."""
+        if self.tenure is not None and self.line.abandoned and self.line.idle:
+            self.rest()
 
     # Giving back
 
-    def on_release(self, tenure: Tenure, keep_alive: float | None, *, failed: bool) -> None:
+    def on_release(
+        self, tenure: Tenure, keep_alive: float | None, *, failed: bool = False, abandoned: bool = False
+    ) -> None:
         if tenure is not self.tenure:
             return  # its child is gone, and its slots with it
         if keep_alive is not None:
             self.wish = keep_alive
-        self._apply(self.line.release())
+        self._apply(self.line.release(abandoned=abandoned))
         self._succeed()
         self._failures = self._failures + 1 if failed else 0
         if self._failures >= SICK_AFTER:
             self._tell(Sick(tenure))
-        if not self.line.in_flight and not self.line.is_open:
+        self._ease()
+
+    def on_abandon(self, tenure: Tenure, keep_alive: float | None) -> None:
+        """Its client has left: what runs on keeps its slot, and nothing that ends or replaces the child waits for it."""
+        if tenure is not self.tenure:
+            return
+        if keep_alive is not None:
+            self.wish = keep_alive
+        self.line.abandon()
+        self._succeed()
+        self._ease()
+
+    def _ease(self) -> None:
+        """One less is listened to."""
+        if not self.line.busy and not self.line.is_open:
             self._tell(Emptied())
         elif self.keep_alive == 0 and not self.line.waiting:
             self._tell(Evict("keep_alive", limit=self._around.limits.drain_secs))
@@ -189,7 +212,7 @@ class Front(Landlord):
             self.rest()
 
     def rest(self) -> None:
-        """Nobody runs and nobody waits: the idle time begins."""
+        """Nobody listens and nobody waits: the idle time begins."""
         self.idle_since = self.clock.now()
         self._arm_rest()
         if self.outdated:
@@ -280,7 +303,16 @@ class Front(Landlord):
             case Full(_, bound):
                 return settle(future, error=Busy(teaching.queue_full(self.key, bound)))
             case Late(_, seconds, waiting):
-                return settle(future, error=Busy(teaching.all_slots_busy(self.key, seconds, waiting)))
+                return settle(future, error=Busy(self._too_late(seconds, waiting)))
+
+    def _too_late(self, seconds: float, waiting: int) -> str:
+        """What kept it waiting, and only advice that helps."""
+        launch = self.tenure.launch if self.tenure is not None else None
+        if launch is not None and self.line.abandoned and not self.line.busy:
+            return teaching.abandoned_answer_busy(self.key, seconds, waiting, launch.manners.draws)
+        if launch is not None and not launch.manners.slotted:
+            return teaching.one_at_a_time_busy(self.key, seconds, waiting)
+        return teaching.all_slots_busy(self.key, seconds, waiting)
 
     def _arm_line(self) -> None:
         if self._line_timer is not None:
@@ -295,6 +327,7 @@ class Front(Landlord):
             self._resume()
         self._apply(self.line.tick(self.clock.now()))
         self._arm_line()
+        self._rest_again()
 
     def _cancel_timers(self) -> None:
         for timer in (self._line_timer, self._idle_timer, self._hold_timer):

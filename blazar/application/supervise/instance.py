@@ -285,7 +285,7 @@ class Instance:
         if message.done is not None:
             self._leavers.append(message.done)
         tenure.cause = tenure.cause or message.cause
-        if self.state is State.SERVING and not message.force and self.front.line.in_flight:
+        if self.state is State.SERVING and not message.force and self.front.line.busy:
             await self._step(Event.EVICT)
         elif self.state in (State.LOADING, State.SERVING) or (self.state is State.DRAINING and message.force):
             await self._step(Event.STOP)
@@ -297,7 +297,7 @@ class Instance:
         if tenure is None or not self._outgrown(tenure):
             return
         tenure.cause = tenure.cause or ("vision" if tenure.stale else "num_ctx")
-        if self.state is State.SERVING and self.front.line.in_flight:
+        if self.state is State.SERVING and self.front.line.busy:
             await self._step(Event.EVICT)  # without a limit: policy never cuts a request off
         elif self.state in (State.SERVING, State.LOADING):
             await self._step(Event.STOP)
@@ -322,7 +322,7 @@ class Instance:
         await self._on_emptied(Emptied())
 
     async def _on_emptied(self, _: Emptied) -> None:
-        if self.state is State.DRAINING and not self.front.line.in_flight:
+        if self.state is State.DRAINING and not self.front.line.busy:
             await self._step(Event.DRAINED)
 
     async def _on_drain_over(self, message: DrainOver) -> None:

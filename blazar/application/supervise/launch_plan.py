@@ -27,14 +27,15 @@ from blazar.application.supervise.sizing import Sizing
 from blazar.application.supervise.surroundings import Handling, Launch, Sized
 from blazar.application.supervise.tools_gate import toolless
 from blazar.domain import teaching
-from blazar.domain.errors import BadModelFile, BadShape, Malformed, NotFound, Refusal, Unserved
+from blazar.domain.errors import BadModelFile, BadShape, EngineBroken, Malformed, NotFound, Refusal, Unserved
 from blazar.domain.fit.shape import ModelShape, heads_of
-from blazar.domain.kinds import EngineKind, Task, Weights
+from blazar.domain.kinds import RANK, EngineKind, Task, Weights
 from blazar.domain.launch import Beside, Brief, Compiled, Drafts, Places, compile_launch
 from blazar.domain.manners import spelled
 from blazar.domain.records import Engine, Model
 from blazar.domain.routing import Rejected, Route, Rules, Subject, architecture_unserved, lane_for, rejections
 from blazar.domain.told_paths import told_paths
+from blazar.domain.versions import newest_first
 from blazar.domain.wire.chunking import MEAN, POOLINGS
 
 SUPPLIED = frozenset(
@@ -59,6 +60,11 @@ def nothing_curated(_: str) -> tuple[str, ...]:
     return ()
 
 
+def nothing_seen(_: Engine) -> str:
+    """Where nobody looks at a build's files."""
+    return ""
+
+
 def parts_beside(model: Model) -> Beside:
     """What the row itself keeps: the files of a diffusion set."""
     return Beside(components=dict(model.components))
@@ -72,7 +78,8 @@ class LaunchPlanner:
     a binary once: warm it off the loop. `beside_for(model)` are the draft and the components that belong to it, `places` the
     folders of sessions, of lookup caches and of sockets. `rules()` is `[engine_routing]` as it is now, `curated(arch)` names the
     registry's lanes that serve an architecture and must not block, `lacks` what builds were seen to end over. `refused()` is what is
-    wrong with a configuration file that cannot be used: then what holds is what was read before.
+    wrong with a configuration file that cannot be used: then what holds is what was read before. `flaw(engine)` is what keeps a
+    build from running, as far as its files tell; it may block.
     """
 
     engines: EngineCatalog
@@ -88,6 +95,7 @@ class LaunchPlanner:
     curated: Callable[[str], Sequence[str]] = nothing_curated
     lacks: Lacks = field(default_factory=Lacks)
     refused: Callable[[], Sequence[str]] = tuple
+    flaw: Callable[[Engine], str] = nothing_seen
 
     def task(self, model: Model) -> Task:
         """What its child will be started for (D38)."""
@@ -155,7 +163,7 @@ class LaunchPlanner:
             notes=(*notes, *beside.notes, *compiled.notes, *endpoint.notes),
             ctx=_window(brief, engine),
             ctx_key="ctx" if _window(brief, engine) == brief.ctx else "kv_unified_per_slot",
-            slots=_slots(prepared, sized),
+            slots=_slots(prepared, sized) if driver.manners.slotted else 1,
             weights=model.size,
             decisions=compiled.decisions,
             socket=endpoint.socket,
@@ -178,9 +186,19 @@ class LaunchPlanner:
             handling=Handling(self.toolless(model), self._late(model, engine)),
         )
 
+    def _whole(self, model: Model, engine: Engine) -> Engine:
+        """Raises `EngineBroken` for a build that cannot run: which other one is to serve is a person's choice (D20)."""
+        if flaw := self.flaw(engine):
+            rows = [one for one in self.engines.list_engines() if one.kind is engine.kind]
+            best = min((RANK[one.provenance] for one in rows), default=0)  # what ranks behind may not be chosen
+            whole = newest_first(one.tag for one in rows if RANK[one.provenance] == best and not self.flaw(one))
+            whole = [] if self.pin(model) == engine.tag else whole  # the active one is not asked for
+            raise EngineBroken(teaching.engine_broken(engine.tag, engine.kind, flaw, whole))
+        return engine
+
     def _served(self, model: Model) -> tuple[Engine, Driver]:
         """Who serves it. A kind without such a route would answer every request with a 404, so that it is not even planned."""
-        engine = self.route(model).engine
+        engine = self._whole(model, self.route(model).engine)
         driver = self.drivers[engine.kind]
         if self.task(model) not in driver.manners.tasks:
             ranks = self.task(model) is Task.RERANK

@@ -10,13 +10,16 @@ from blazar.domain.errors import Fault
 class Landlord(Protocol):
     """Whoever handed the slot out."""
 
-    def on_release(self, tenure: Tenure, keep_alive: float | None, *, failed: bool) -> None: ...
+    def on_release(self, tenure: Tenure, keep_alive: float | None, *, failed: bool, abandoned: bool) -> None: ...
+
+    def on_abandon(self, tenure: Tenure, keep_alive: float | None) -> None: ...
 
 
 class ChildLease(Lease):
     """See `Lease`. Made on the hot path: plain slots, nothing computed."""
 
     __slots__ = (
+        "_abandoned",
         "_held",
         "_landlord",
         "_tenure",
@@ -49,12 +52,18 @@ class ChildLease(Lease):
         self.queue_seconds = queue_seconds
         self._landlord = landlord
         self._tenure = tenure
-        self._held = True
+        self._held, self._abandoned = True, False
 
     def release(self, keep_alive: float | None = None, *, failed: bool = False) -> None:
         if self._held:
             self._held = False
-            self._landlord.on_release(self._tenure, keep_alive, failed=failed)
+            wish = None if self._abandoned else keep_alive  # told when it was left; others may have wished since
+            self._landlord.on_release(self._tenure, wish, failed=failed, abandoned=self._abandoned)
+
+    def abandon(self, keep_alive: float | None = None) -> None:
+        if self._held and not self._abandoned:
+            self._abandoned = True
+            self._landlord.on_abandon(self._tenure, keep_alive)
 
     async def explain(self, fault: Fault) -> Fault:
         return await self._tenure.explain(fault)

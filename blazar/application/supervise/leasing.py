@@ -53,6 +53,13 @@ class Lease(Protocol):
         """
         ...
 
+    def abandon(self, keep_alive: float | None = None) -> None:
+        """Nobody listens to the answer any more, and the child computes it to its end: the slot stays taken until `release`.
+
+        Nothing else waits for it: the child counts as idle, and may go at any moment.
+        """
+        ...
+
     async def explain(self, fault: Fault) -> Fault:
         """The same fault with what the child said last, once its exit has been noticed (bounded, under a second)."""
         ...

@@ -43,6 +43,7 @@ def view_of(instance: Instance) -> InstanceView:
         measured=needed.total,
         allocated=sum(buffer.bytes for buffer in needed.buffers),
         outdated=instance.front.outdated,
+        abandoned=line.abandoned,
         devices=memory.devices,
     )
 
@@ -52,8 +53,13 @@ def window_of(model: Model, plan: LaunchPlan) -> int:
     return 0 if model.weights is Weights.DIFFUSION else plan.ctx
 
 
+def uncounted(model: Model) -> tuple[str, ...]:
+    """What no figure of ours holds: nobody plans the memory of drawing."""
+    return (teaching.pictures_uncounted(),) if model.weights is Weights.DIFFUSION else ()
+
+
 def _notes(instance: Instance, plan: LaunchPlan | None) -> tuple[str, ...]:
-    notes = plan.notes if plan else ()
+    notes = (*plan.notes, *uncounted(instance.model)) if plan else ()
     return (*notes, teaching.child_outdated()) if instance.front.outdated else notes
 
 

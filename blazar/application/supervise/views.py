@@ -30,6 +30,7 @@ class InstanceView(NamedTuple):
     )
     allocated: int = 0  # what of that the engine says it allocated or mapped; 0: it says nothing
     outdated: bool = False  # the configuration means otherwise by now: it is replaced once nothing runs on it
+    abandoned: int = 0  # of those in flight: nobody listens any more, and the child computes them to their end
     devices: tuple[tuple[str, int], ...] = ()  # what of that lies on accelerators, by the engine's names
 
 

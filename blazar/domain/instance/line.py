@@ -42,7 +42,7 @@ class _Waiting:
 class Line:
     """Slots of one child and the queue before them."""
 
-    __slots__ = ("_bound", "_queue", "_slots", "held", "in_flight")
+    __slots__ = ("_bound", "_queue", "_slots", "abandoned", "held", "in_flight")
 
     def __init__(self, bound: int = 512) -> None:
         self._bound = bound
@@ -50,6 +50,7 @@ class Line:
         self._slots = 0
         self.held = False  # open, and nobody new is let in for a while
         self.in_flight = 0
+        self.abandoned = 0  # of those in flight: they keep their slots, nobody listens, and nothing else waits for them
 
     @property
     def waiting(self) -> int:
@@ -60,9 +61,14 @@ class Line:
         return self._slots > 0
 
     @property
+    def busy(self) -> bool:
+        """Somebody listens to what runs."""
+        return self.in_flight > self.abandoned
+
+    @property
     def idle(self) -> bool:
-        """Nobody runs and nobody waits."""
-        return not self.in_flight and not self._queue
+        """Nobody listens and nobody waits."""
+        return not self.busy and not self._queue
 
     def try_take(self) -> bool:
         """A slot at once or not at all. Never overtakes somebody who waits."""
@@ -80,9 +86,14 @@ class Line:
         self._queue[ticket] = _Waiting(wait, now + wait if self.is_open else None)
         return []
 
-    def release(self) -> list[Effect]:
-        """A slot is free again; also for a grant whose ticket had left when it was made."""
+    def abandon(self) -> None:
+        """Nobody listens any more to one that runs on."""
+        self.abandoned = min(self.in_flight, self.abandoned + 1)
+
+    def release(self, *, abandoned: bool = False) -> list[Effect]:
+        """A slot is free again; also for a grant whose ticket had left when it was made. `abandoned`: that of such an answer."""
         self.in_flight = max(0, self.in_flight - 1)
+        self.abandoned = max(0, self.abandoned - abandoned)
         return self._grants()
 
     def cancel(self, ticket: int) -> None:
@@ -101,7 +112,7 @@ class Line:
 
     def open(self, slots: int, now: float) -> list[Effect]:
         """The child serves: everybody's bound starts now."""
-        self._slots, self.held, self.in_flight = slots, False, 0
+        self._slots, self.held, self.in_flight, self.abandoned = slots, False, 0, 0
         for one in self._queue.values():
             one.deadline = now + one.wait
         return self._grants()
@@ -123,7 +134,7 @@ class Line:
 
     def forget_running(self) -> None:
         """The child is gone and its slots with it: late releases must not count for the successor."""
-        self.in_flight = 0
+        self.in_flight = self.abandoned = 0
 
     def empty(self) -> list[int]:
         """Take everybody out who waits; their tickets, oldest first."""

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from blazar.adapters.store.saved import SqliteSaved
-from blazar.application.ports.saved import Change, Keeping, Page, Saved, SavedStore
+from blazar.application.ports.saved import Change, Keeping, Saved, SavedStore
+from blazar.domain.wire.paging import Page
 from tests.fakes.saved import MemorySaved
 
 RESPONSE = Keeping.RESPONSE

@@ -50,7 +50,7 @@ READERS: dict[str, tuple[str, ...]] = {
         "composition/cautions.py",
     ),
     "engine_asset": ("composition/releasing.py",),
-    "engine_check_secs": ("composition/currency.py",),
+    "engine_check_secs": ("composition/currency.py", "composition/local.py"),
     # Children get it with their plan; whoever asks a build what it can do must ask in the same environment.
     "engine_env": (
         "application/supervise/belongings.py",

@@ -5,9 +5,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from blazar.adapters.files.lookups import kept_in
 from blazar.application.config.layers import load_config
 from blazar.application.config.live import LiveConfig
 from blazar.application.engines.check_currency import CheckCurrency
@@ -142,16 +144,17 @@ def test_a_stop_waits_for_no_host() -> None:
     silence.set()
 
 
-def test_each_look_is_by_the_configuration_as_it_is_then() -> None:
+def test_each_look_is_by_the_configuration_as_it_is_then(tmp_path: Path) -> None:
     """From the host that the environment names; one that is no address is a row, and no end of the task."""
     host = ReleaseHost()
     try:
         name = "llama-b11430-bin-ubuntu-x64.tar.gz"
         host.publish([release("b11430", asset(name, "http://there/x", b"abc"))])
         rows, clock = MemoryEngineCatalog([an_engine("b11429", source="https://host/x.tar.gz")]), FakeClock()
-        check = live_currency(live(), {"BLAZAR_GH_BASE": host.url}, rows, FakeCensus(), clock)
+        check = live_currency(live(), {"BLAZAR_GH_BASE": host.url}, rows, FakeCensus(), clock, data=tmp_path)
         assert check()[0].newest == "b11430"
-        check = live_currency(live(), {"BLAZAR_GH_BASE": "nowhere"}, rows, FakeCensus(), clock)
+        assert kept_in(tmp_path).read()[0].newest == "b11430"  # for the next daemon, and for the verbs
+        check = live_currency(live(), {"BLAZAR_GH_BASE": "nowhere"}, rows, FakeCensus(), clock, data=tmp_path)
         assert "BLAZAR_GH_BASE" in check()[0].trouble
     finally:
         host.close()

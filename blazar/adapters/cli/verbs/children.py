@@ -52,7 +52,8 @@ def ps(args: argparse.Namespace, root: Root) -> int:
 
 def _ps_row(row: dict[str, Any]) -> list[str]:
     busy = row.get("in_flight", 0)
-    waiting = row.get("waiting") or 0
+    waiting, abandoned = row.get("waiting") or 0, row.get("abandoned") or 0
+    marks = [teaching.ps_abandoned(abandoned)] * (abandoned > 0) + [f"+{waiting}"] * (waiting > 0)
     return [
         str(row.get("key") or row.get("name", "-")),
         str(row.get("state", "-")) + (f" ({teaching.ps_outdated()})" if row.get("outdated") else ""),
@@ -60,7 +61,7 @@ def _ps_row(row: dict[str, Any]) -> list[str]:
         str(row.get("provenance", "-")),
         str(row.get("context_length") or "-"),
         str(row.get("slots") or "-"),
-        f"{busy} (+{waiting})" if waiting else str(busy),
+        f"{busy} ({', '.join(marks)})" if marks else str(busy),
         str(row.get("port") or "-"),
         size(row.get("size") or 0),
         *(size(row[name]) if row.get(name) else "-" for name in ("planned", "measured")),

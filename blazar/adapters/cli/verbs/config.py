@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from blazar.adapters.cli.exits import FAILED, OK, WrongUse, report
-from blazar.adapters.cli.locate import read_note
+from blazar.adapters.cli.following import FOLLOWED, Followed, follow
 from blazar.adapters.cli.render import Column, is_terminal, safe_text, table
 from blazar.adapters.cli.root import Changed, Root
 from blazar.adapters.cli.say import confirm, put_json
 from blazar.domain import teaching
-from blazar.domain.errors import BadConfig, BlazarError
+from blazar.domain.errors import BadConfig
 
 _ADDING = ("keys", "engine_env", "model_overrides")
 """Keys of which a variable says more and hides nothing."""
@@ -95,10 +95,12 @@ def unset(args: argparse.Namespace, root: Root) -> int:
 def _confirm(
     args: argparse.Namespace, root: Root, changes: Sequence[Changed], sentence: Callable[[Changed], str]
 ) -> int:
-    note = read_note(root.places.run, root.processes)
-    running = _running(root) if note is not None and any(done.changed for done in changes) else None
-    told = [_told(done, running, note is not None) for done in changes]
+    changed = any(done.changed for done in changes)
+    followed = follow(root) if changed else Followed()
+    told = [_told(done, followed.shown, followed.there) for done in changes]
     said = [line for done, (_, more) in zip(changes, told, strict=True) for line in (sentence(done), *more)]
+    if followed.late and not all(facts["restart"] for facts, _ in told):
+        said.append(teaching.config_followed_soon(FOLLOWED))
     path = str(root.places.config_file)
     rows = [{**facts, "path": path} for facts, _ in told]
     confirm(args, "\n".join(said), **(rows[0] if len(rows) == 1 else {"changes": rows, "path": path}))
@@ -124,16 +126,6 @@ def _told(done: Changed, running: dict[str, Any] | None, there: bool) -> tuple[d
         "restart": restart,
         "warnings": list(done.warnings),
     }, said
-
-
-def _running(root: Root) -> dict[str, Any] | None:
-    """The configuration of the daemon of this folder, where it has this file and tells; setting a key never waits for it."""
-    try:
-        shown = root.client().call("GET", "/api/config")
-    except BlazarError:
-        return None
-    same = isinstance(shown, dict) and shown.get("path") == str(root.places.config_file)
-    return shown if same else None
 
 
 def path(args: argparse.Namespace, root: Root) -> int:

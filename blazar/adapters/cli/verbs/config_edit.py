@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from blazar.adapters.cli.exits import FAILED, OK, report
+from blazar.adapters.cli.following import FOLLOWED, follow
 from blazar.adapters.cli.render import is_terminal
 from blazar.adapters.cli.root import Root
 from blazar.adapters.cli.say import confirm
@@ -23,6 +24,8 @@ from blazar.domain.errors import BadConfig, Conflict, Refusal
 def edit(args: argparse.Namespace, root: Root) -> int:
     """Edit until it is valid, unchanged or given up; what was written is never lost."""
     path, command = str(root.places.config_file), editor(root.env)
+    if _needs_terminal(root.env) and not _has_terminal(root.env):
+        raise Refusal(teaching.editor_without_terminal(path))
     before = root.settings.source()
     copy = _copy_of(before)
     done = False
@@ -40,7 +43,8 @@ def edit(args: argparse.Namespace, root: Root) -> int:
     if after is None:
         return FAILED
     sentence = teaching.config_edit_unchanged if after == before else teaching.config_edited
-    confirm(args, sentence(path), path=path, changed=after != before)
+    late = teaching.config_followed_soon(FOLLOWED) if after != before and follow(root).late else ""
+    confirm(args, "\n".join(filter(None, (sentence(path), late))), path=path, changed=after != before)
     return OK
 
 
@@ -55,7 +59,7 @@ def _valid_text(args: argparse.Namespace, root: Root, command: list[str], copy: 
         try:
             root.settings.check(text, str(copy))
         except BadConfig as wrong:
-            if not _again(args, wrong, copy):
+            if not _again(args, wrong, copy, str(root.places.config_file)):
                 return None
         else:
             return text
@@ -63,8 +67,14 @@ def _valid_text(args: argparse.Namespace, root: Root, command: list[str], copy: 
 
 def _clear(copy: Path, before: bytes, *, done: bool) -> None:
     """Away with a copy that nobody needs; one that is kept may hold secrets, and editors set modes of their own."""
+    needless = done or _unwritten(copy, before)
+    if needless:  # what an editor that was ended left beside it: `.NAME.swp`, `NAME~`, `#NAME#`
+        for beside in copy.parent.glob(f"*{copy.name}*"):
+            if beside != copy:
+                with suppress(OSError):
+                    beside.unlink()
     with suppress(OSError):  # it is gone, or a folder: that is no text of anybody's
-        if done or _unwritten(copy, before):
+        if needless:
             copy.unlink()
         else:
             copy.chmod(0o600)
@@ -87,6 +97,17 @@ def _bytes_of(copy: Path) -> bytes:
     except OSError as error:
         why = error.strerror or str(error)
     raise Refusal(teaching.editor_left_no_text(why))
+
+
+def _needs_terminal(env: Mapping[str, str]) -> bool:
+    """What somebody named is believed: it may be a script, or open a window."""
+    return os.name != "nt" and not any(env.get(name, "").strip() for name in ("VISUAL", "EDITOR"))
+
+
+def _has_terminal(env: Mapping[str, str]) -> bool:
+    """One to type at and to draw on."""
+    there = all(stream is not None and is_terminal(stream) for stream in (sys.stdin, sys.stdout))
+    return there and env.get("TERM", "") != "dumb"
 
 
 def editor(env: Mapping[str, str]) -> list[str]:
@@ -121,9 +142,9 @@ def _run(command: list[str], copy: Path) -> None:
         raise Refusal(teaching.editor_failed(command[0], f"exit code {code}"))
 
 
-def _again(args: argparse.Namespace, wrong: BadConfig, copy: Path) -> bool:
+def _again(args: argparse.Namespace, wrong: BadConfig, copy: Path, path: str) -> bool:
     """Tell what is wrong, and ask on a terminal; a script gets the problems, and where its text is."""
-    kept = teaching.config_copy_kept(str(copy))
+    kept = teaching.config_edit_refused(path, str(copy))
     if args.json:
         report("; ".join([*wrong.problems, kept]), FAILED, as_json=True)
         return False

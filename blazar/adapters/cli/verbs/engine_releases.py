@@ -11,7 +11,7 @@ from blazar.adapters.cli.render import Column, clean, moment, table
 from blazar.adapters.cli.root import Pruning, Root
 from blazar.adapters.cli.say import confirm, put_json, say_pruned
 from blazar.adapters.cli.verbs import engine_lanes
-from blazar.application.engines.check_currency import currency_row, said_of
+from blazar.application.engines.check_currency import currency_row, passed_over, said_of
 from blazar.application.engines.list_engines import engine_row
 from blazar.application.engines.update_engine import Outcome
 from blazar.domain import teaching
@@ -71,8 +71,9 @@ def update(args: argparse.Namespace, root: Root) -> int:
 
 
 def check(args: argparse.Namespace, root: Root) -> int:
-    """Look for newer builds now; install nothing. Exit code 1 where a kind could not be looked up."""
+    """Look for newer builds now; install nothing. Exit code 1 where a kind could not be looked up; 0 where none was to be."""
     rows = root.engines.check()
+    aside = passed_over(root.engines.list())
     if args.json:
         put_json({"updates": [currency_row(row) for row in rows]})
     elif args.quiet:
@@ -83,8 +84,10 @@ def check(args: argparse.Namespace, root: Root) -> int:
         print(table(_CHECK, [_cells(row) for row in rows]))
         for row in rows:
             print(clean(said_of(row)))
-    else:
+    elif not aside:
         print(teaching.nothing_to_check(), file=sys.stderr)
+    for build in aside if not args.quiet else ():
+        print(clean(teaching.check_passed_over(build.kind.value, build.tag)), file=sys.stderr)
     return FAILED if any(row.trouble for row in rows) else OK
 
 

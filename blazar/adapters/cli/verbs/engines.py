@@ -10,6 +10,7 @@ from blazar.adapters.cli.render import Column, clean, moment, table
 from blazar.adapters.cli.root import Root
 from blazar.adapters.cli.say import confirm, put_json, say_pruned, working
 from blazar.application.engines.list_engines import engine_row
+from blazar.application.engines.pin_engine import is_pinnable
 from blazar.domain import teaching
 from blazar.domain.kinds import EngineKind
 
@@ -35,24 +36,32 @@ def listing(args: argparse.Namespace, root: Root) -> int:
 
         return available(args, root)
     engines = root.engines
-    builds = engines.list()
+    builds = [build for build in engines.list() if _is_asked_for(args, build)]
     if engines.trouble:
         print(clean(teaching.warning(engines.trouble)), file=sys.stderr)
     if args.json:
-        put_json({"engines": [engine_row(build) for build in builds]})
+        put_json({"engines": [{**engine_row(build), "flaw": engines.flaw(build)} for build in builds]})
     elif args.quiet:
         for build in builds:
             print(build.tag)
     elif builds:
-        print(table(_LIST, [_cells(build) for build in builds]))
+        print(table(_LIST, [_cells(build, engines.flaw(build)) for build in builds]))
         if engines.single:
             print(clean(teaching.lane_manual(engines.single)))
     else:
-        print(teaching.no_builds(), file=sys.stderr)
+        without = teaching.no_build_pinnable if args.pinnable else teaching.no_builds
+        print((teaching.no_build_pinned if args.pinned else without)(), file=sys.stderr)
     return OK
 
 
-def _cells(engine: "Engine") -> list[str]:
+def _is_asked_for(args: argparse.Namespace, engine: "Engine") -> bool:
+    if args.pinned:
+        return engine.pinned
+    return not args.pinnable or is_pinnable(engine)
+
+
+def _cells(engine: "Engine", flaw: str) -> list[str]:
+    """A build that cannot run says so in place of how it is started."""
     return [
         engine.tag,
         engine.kind.value,
@@ -61,7 +70,9 @@ def _cells(engine: "Engine") -> list[str]:
         engine.version or "-",
         engine.provenance.value,
         moment(engine.installed_at),
-        " ".join(engine.words),  # what is started; a wheel has no program of its own
+        teaching.engine_broken_mark(flaw)
+        if flaw
+        else " ".join(engine.words),  # what is started; a wheel has no program of its own
     ]
 
 

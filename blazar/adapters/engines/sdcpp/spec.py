@@ -22,6 +22,7 @@ MANNERS = Manners(
     forms=frozenset(),
     draws=True,
     finishes=True,  # its handler waits for the picture and asks nobody whether the client is there (0.4.7, examples/server)
+    slotted=False,  # one lock around its one context (0.4.7, examples/server): it has no flag for more
     tagged="sd_cpp_extra_args",
 )
 

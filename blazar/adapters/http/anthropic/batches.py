@@ -7,13 +7,13 @@ from quart import Blueprint, Response, request
 from blazar.adapters.http.bodies import read_object, reply
 from blazar.adapters.http.mount import Handler, blueprint
 from blazar.adapters.http.openai.batches import warned
-from blazar.adapters.http.openai.files import owner, streamed
-from blazar.adapters.http.paging import page_size
+from blazar.adapters.http.openai.files import streamed
+from blazar.adapters.http.openai.owner import owner_of
 from blazar.application.batches.manage import ManageBatches
-from blazar.application.ports.saved import Page
 from blazar.domain.batches import Batch
 from blazar.domain.kinds import Dialect
 from blazar.domain.wire.anthropic_batches import message_batch_object
+from blazar.domain.wire.paging import Page, size_of
 
 USUAL_PAGE: Final = 20
 LARGEST_PAGE: Final = 1_000
@@ -24,13 +24,15 @@ def message_batches_blueprint(manage: ManageBatches) -> Blueprint:
     """The six routes."""
 
     async def create() -> Response:
-        made = await manage.make_messages(owner(), await read_object())
+        made = await manage.make_messages(owner_of(request.scope), await read_object())
         return warned(reply(shown(made.batch)), made.warnings)
 
     async def listing() -> Response:
-        limit = page_size(USUAL_PAGE, LARGEST_PAGE)
+        limit = size_of(request.args, USUAL_PAGE, LARGEST_PAGE)
         after, before = request.args.get("after_id", ""), request.args.get("before_id", "")
-        found = await manage.page(Dialect.ANTHROPIC, owner(), Page(limit, before or after, ascending=bool(before)))
+        found = await manage.page(
+            Dialect.ANTHROPIC, owner_of(request.scope), Page(limit, before or after, ascending=bool(before))
+        )
         rows: list[dict[str, Any]] = [shown(batch) for batch in found.batches]
         if before:
             rows.reverse()  # the page before that one, still newest first
@@ -38,16 +40,16 @@ def message_batches_blueprint(manage: ManageBatches) -> Blueprint:
         return reply({"data": rows, "has_more": found.more, **ends})
 
     async def one(id: str) -> Response:  # noqa: A002 - the name in the route table
-        return reply(shown(await manage.find(Dialect.ANTHROPIC, id, owner())))
+        return reply(shown(await manage.find(Dialect.ANTHROPIC, id, owner_of(request.scope))))
 
     async def results(id: str) -> Response:  # noqa: A002
-        return streamed(await manage.results(id, owner()), "application/x-jsonl")
+        return streamed(await manage.results(id, owner_of(request.scope)), "application/x-jsonl")
 
     async def cancel(id: str) -> Response:  # noqa: A002
-        return reply(shown(await manage.cancel(Dialect.ANTHROPIC, id, owner())))
+        return reply(shown(await manage.cancel(Dialect.ANTHROPIC, id, owner_of(request.scope))))
 
     async def delete(id: str) -> Response:  # noqa: A002
-        await manage.remove(id, owner())
+        await manage.remove(id, owner_of(request.scope))
         return reply({"id": id, "type": "message_batch_deleted"})
 
     handlers: dict[str, Handler] = {"create": create, "listing": listing, "one": one, "results": results}

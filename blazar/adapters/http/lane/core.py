@@ -147,6 +147,8 @@ class Lane:
                 release()
             else:
                 relay.close(release)
+                if relay.abandoned:
+                    lease.abandon(job.keep_alive)
                 _note(request.record, relay.usage)
 
     async def _judged(self, job: Job, raw: bytes) -> None:

@@ -98,12 +98,17 @@ class Relay(Sink):
         if self._stream is not None and limits.heartbeat:
             self._beat_timer = clock.call_later(limits.heartbeat, lambda: self._beat(clock, limits.heartbeat))
 
+    @property
+    def abandoned(self) -> bool:
+        """Its client has left, and the child is still at it."""
+        return self._left and not self._over
+
     def close(self, release: Callable[[], None]) -> None:
         """Leave nothing running, however it ended, and `release` the place at the child.
 
         One that cannot be stopped keeps it until it has ended: who comes next waits in line, and not in vain at a child that is busy.
         """
-        if self._left and not self._over:
+        if self.abandoned:
             self._release = release
         else:
             self._settle(None)

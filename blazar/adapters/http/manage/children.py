@@ -73,6 +73,7 @@ def _row(view: InstanceView, models: Mapping[str, Model], wall: float) -> dict[s
         "port": view.port,
         "slots": view.slots,
         "in_flight": view.in_flight,
+        "abandoned": view.abandoned,
         "waiting": view.waiting,
         "rss": view.rss,
         "planned": view.planned,

@@ -1,5 +1,6 @@
 """GET /api/config: the values that hold now, who set each, and what of the file does not hold. Never shows a secret, changes nothing."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from blazar.adapters.http.mount import blueprint
 
 @dataclass(frozen=True, slots=True)
 class ConfigPages:
-    """`shown` is the whole answer, without secrets."""
+    """`shown` is the whole answer, without secrets; it looks at the file, which may block."""
 
     shown: Callable[[], dict[str, Any]]
 
@@ -21,6 +22,6 @@ def config_blueprint(parts: ConfigPages) -> Blueprint:
     """The one route."""
 
     async def show() -> Response:
-        return reply(parts.shown())
+        return reply(await asyncio.to_thread(parts.shown))
 
     return blueprint("config", {"show": show})

@@ -11,8 +11,8 @@ from blazar.adapters.http.openai.owner import owner_of
 from blazar.application.kept.completions import Completions, Filters
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
+from blazar.domain.wire.paging import listing, page_asked, page_of
 from blazar.domain.wire.responses import check_metadata
-from blazar.domain.wire.responses_kept import listing, page_of, paging_of
 from blazar.domain.wire.stored_chat import listed_messages
 
 _METADATA = re.compile(r"metadata\[(.+)\]", re.DOTALL)
@@ -22,10 +22,10 @@ def completions_blueprint(completions: Completions) -> Blueprint:
     """All of them."""
 
     async def page() -> Response:
-        paging = paging_of(request.args, ascending=True)
+        page = page_asked(request.args, ascending=True)
         attached = {found[1]: value for name, value in request.args.items() if (found := _METADATA.fullmatch(name))}
         filters = Filters(request.args.get("model", ""), attached)
-        rows, more = await asyncio.to_thread(completions.page, owner_of(request.scope), paging, filters)
+        rows, more = await asyncio.to_thread(completions.page, owner_of(request.scope), page, filters)
         return reply(listing(rows, more=more))
 
     async def one(id: str) -> Response:  # noqa: A002 - the name in the route table
@@ -44,9 +44,9 @@ def completions_blueprint(completions: Completions) -> Blueprint:
         return reply({"id": id, "object": "chat.completion.deleted", "deleted": True})
 
     async def messages(id: str) -> Response:  # noqa: A002
-        paging = paging_of(request.args, ascending=True)
+        page = page_asked(request.args, ascending=True)
         stored = await asyncio.to_thread(completions.find, id, owner_of(request.scope))
-        return reply(page_of(listed_messages(stored), paging))
+        return reply(page_of(listed_messages(stored), page))
 
     return blueprint(
         "completions", {"page": page, "one": one, "update": update, "delete": delete, "messages": messages}

@@ -9,11 +9,10 @@ from quart import Blueprint, Response, request
 
 from blazar.adapters.http.bodies import reply
 from blazar.adapters.http.mount import blueprint
-from blazar.adapters.http.paging import order_asked, page_size
-from blazar.adapters.http.record import record_of
+from blazar.adapters.http.openai.owner import owner_of
 from blazar.application.files.shelf import FileNote, FileShelf
 from blazar.application.ports.kept_files import Reading
-from blazar.application.ports.saved import Page
+from blazar.domain.wire.paging import page_asked
 
 LARGEST_PAGE: Final = 10_000
 """OpenAI's own bound of `limit`, and its default."""
@@ -24,28 +23,25 @@ def files_blueprint(shelf: FileShelf) -> Blueprint:
     """Everything but the upload."""
 
     async def listing() -> Response:
-        page = Page(page_size(LARGEST_PAGE, LARGEST_PAGE), request.args.get("after", ""), order_asked() == "asc")
-        found = await asyncio.to_thread(partial(shelf.page, owner(), page, request.args.get("purpose", "")))
+        page = page_asked(request.args, LARGEST_PAGE, LARGEST_PAGE)
+        found = await asyncio.to_thread(
+            partial(shelf.page, owner_of(request.scope), page, request.args.get("purpose", ""))
+        )
         rows = [file_object(note) for note in found.files]
         return reply({"object": "list", "data": rows, "has_more": found.more, **_ends(rows)})
 
     async def one(id: str) -> Response:  # noqa: A002 - the name in the route table
-        return reply(file_object(await asyncio.to_thread(partial(shelf.find, id, owner()))))
+        return reply(file_object(await asyncio.to_thread(partial(shelf.find, id, owner_of(request.scope)))))
 
     async def content(id: str) -> Response:  # noqa: A002
-        note, reading = await asyncio.to_thread(partial(shelf.open, id, owner()))
+        note, reading = await asyncio.to_thread(partial(shelf.open, id, owner_of(request.scope)))
         return streamed(reading, "application/octet-stream", note.size)
 
     async def delete(id: str) -> Response:  # noqa: A002
-        await asyncio.to_thread(partial(shelf.remove, id, owner()))
+        await asyncio.to_thread(partial(shelf.remove, id, owner_of(request.scope)))
         return reply({"id": id, "object": "file", "deleted": True})
 
     return blueprint("files", {"listing": listing, "one": one, "content": content, "delete": delete})
-
-
-def owner() -> str:
-    """The name of the key that asks, "" on a gateway without keys."""
-    return record_of(request.scope).key
 
 
 def file_object(note: FileNote) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from blazar.adapters.http.openai.owner import owner_of
 from blazar.application.kept.recall_response import RecallResponse
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
-from blazar.domain.wire.responses_kept import UNFINISHED, page_of, paging_of
+from blazar.domain.wire.paging import page_asked, page_of
+from blazar.domain.wire.responses_kept import UNFINISHED
 
 _MOST_DIGITS = 15
 
@@ -49,7 +50,7 @@ def responses_blueprint(parts: Responses) -> Blueprint:
         return reply({"id": id, "object": "response", "deleted": True})
 
     async def input_items(id: str) -> Response:  # noqa: A002
-        paging = paging_of(request.args)
+        paging = page_asked(request.args)
         return reply(page_of(await asyncio.to_thread(parts.recall.input_of, id, owner_of(request.scope)), paging))
 
     async def cancel(id: str) -> Response:  # noqa: A002

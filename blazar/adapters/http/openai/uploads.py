@@ -7,7 +7,6 @@ purposes are the shelf's.
 import asyncio
 import json
 import re
-from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
@@ -19,8 +18,8 @@ from blazar.adapters.http.errors import JSON, refuse
 from blazar.adapters.http.lane.headers import warning_headers
 from blazar.adapters.http.multipart import FormReader, Part
 from blazar.adapters.http.openai.files import file_object
+from blazar.adapters.http.receiving import PIECE, announced, before_reading, in_front
 from blazar.adapters.http.record import record_of
-from blazar.adapters.http.routes import upload_at
 from blazar.application.files.shelf import FileNote, FileShelf
 from blazar.application.ports.kept_files import Intake
 from blazar.domain import teaching
@@ -31,8 +30,6 @@ from blazar.domain.wire.request import ignored
 ROW: Final = "files.upload"
 LARGEST: Final = 512 * 2**20
 """Bytes of one file (D12)."""
-PIECE: Final = 2**20
-"""Bytes gathered for one write: handing over to a thread costs as much as writing a hundred kilobytes."""
 _LONGEST_FIELD: Final = 64 * 1024
 _MOST_PARTS: Final = 64
 _LONGEST_NAME: Final = 255
@@ -57,23 +54,12 @@ class Form:
     over: bool = False
 
 
-class Uploads:
+def file_uploads(app: App, shelf: FileShelf) -> App:
     """`app`, with uploads in front of it."""
 
-    def __init__(self, app: App, shelf: FileShelf) -> None:
-        self._app, self._shelf = app, shelf
-
-    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Hand on without a frame of our own."""
-        if scope["type"] == "http" and scope["method"] == "POST":
-            row = upload_at("POST", scope["path"])
-            if row is not None and row.key == ROW:
-                return self._serve(scope, receive, send)
-        return self._app(scope, receive, send)
-
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def door(scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            taken = await self._take(scope, receive)
+            taken = await _take(shelf, scope, receive)
         except BlazarError as error:
             await refuse(scope, send, error)
             return
@@ -82,35 +68,28 @@ class Uploads:
             body = json.dumps(file_object(note), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
             await answer(send, 200, [JSON, *warning_headers(warnings)], body)
 
-    async def _take(self, scope: Scope, receive: Receive) -> tuple[FileNote, tuple[str, ...]] | None:
-        """The file that came; None when its client left meanwhile. Whatever else happens, nothing of it stays."""
-        headers = headers_of(scope)
-        announced = headers.get(b"content-length", b"")
-        try:
-            reader = _reader(headers.get(b"content-type", b""))
-            intake = await asyncio.to_thread(self._shelf.kept.begin, int(announced) if announced.isdigit() else 0)
-        except BlazarError:
-            if b"expect" not in headers:  # whoever waits for "100 Continue" has not begun to send
-                await _read_on(receive)
-            raise
-        try:
-            form = await _read(reader, receive, intake)
-            if form is None:
-                return None
-            owner = record_of(scope).key
-            purpose, lives = _wishes(form)
-            note = await asyncio.to_thread(partial(self._shelf.keep, intake, owner, form.name, purpose, lives))
-            return note, tuple(ignored(name) for name in form.texts if name not in _KNOWN)
-        finally:
-            await asyncio.shield(asyncio.to_thread(intake.discard))
+    return in_front(app, ROW, door)
 
 
-async def _read_on(receive: Receive) -> None:
-    """To the end of the body, for nothing: a client that is still sending sees a reset instead of our answer."""
-    more = True
-    while more:
-        message = await receive()
-        more = message["type"] == "http.request" and message.get("more_body", False)
+async def _take(shelf: FileShelf, scope: Scope, receive: Receive) -> tuple[FileNote, tuple[str, ...]] | None:
+    """The file that came; None when its client left meanwhile. Whatever else happens, nothing of it stays."""
+    headers = headers_of(scope)
+    begun = partial(_begun, shelf, headers.get(b"content-type", b""), announced(headers))
+    reader, intake = await before_reading(begun, headers, receive)
+    try:
+        form = await _read(reader, receive, intake)
+        if form is None:
+            return None
+        owner = record_of(scope).key
+        purpose, lives = _wishes(form)
+        note = await asyncio.to_thread(partial(shelf.keep, intake, owner, form.name, purpose, lives))
+        return note, tuple(ignored(name) for name in form.texts if name not in _KNOWN)
+    finally:
+        await asyncio.shield(asyncio.to_thread(intake.discard))
+
+
+def _begun(shelf: FileShelf, content_type: bytes, size: int) -> tuple[FormReader, Intake]:
+    return _reader(content_type), shelf.kept.begin(size)
 
 
 def _reader(content_type: bytes) -> FormReader:

@@ -345,6 +345,8 @@ class Configuration(Wire):
     """GET /api/config: what holds now. Secrets are stars."""
 
     path: str
+    behind: bool
+    """The file has changed since it was read: it is read again within seconds."""
     values: dict[str, Any]
     origins: dict[str, ConfigOrigin]
     """Keys that are not at their defaults."""

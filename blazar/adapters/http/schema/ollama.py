@@ -229,6 +229,8 @@ class Running(Wire):
     port: int
     slots: int
     in_flight: int
+    abandoned: int
+    """Of those in flight: their clients have left, and the engine computes them to their end."""
     waiting: int
     rss: int
     planned: int

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from blazar.adapters.cli.completion import nodes, script
+from blazar.domain.kinds import EngineKind
 from tests.support.command_line import Cli
 
 SHELLS = ["bash", "zsh", "fish"]
@@ -38,7 +39,8 @@ def test_scripts_parse(shell: str, tmp_path: Path) -> None:
 def completed(tmp_path: Path, *words: str) -> list[str]:
     """What bash would offer behind these words; `blazar` itself answers with two models, or keys."""
     program = tmp_path / "blazar"
-    program.write_text("#!/bin/sh\nprintf 'tiny\\nteeny\\n'\n")
+    cases = "*--pinned*) echo held ;; *--pinnable*) echo loose ;; *) printf 'tiny\\nteeny\\n' ;;"
+    program.write_text(f'#!/bin/sh\ncase "$*" in {cases} esac\n')
     program.chmod(0o755)
     (tmp_path / "script").write_text(script("bash"))
     code = 'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(( $# - 1 )); _blazar; printf "%s\\n" "${COMPREPLY[@]}"'
@@ -69,11 +71,24 @@ def completed(tmp_path: Path, *words: str) -> list[str]:
         (["blazar", "config", "get", "t"], {"tiny", "teeny"}),
         (["blazar", "config", "unset", "te"], {"teeny"}),
         (["blazar", "import", "x"], set()),
+        (["blazar", "engine", "update", "--kind", ""], {"llamacpp", "sglang", "mistralrs", "mlx", "sdcpp"}),
+        (["blazar", "engine", "rollback", "--kind", "s"], {"sglang", "sdcpp"}),
+        (["blazar", "engine", "install", "--backend", ""], {"cpu", "cuda", "metal"}),
+        (["blazar", "engine", "pin", ""], {"loose"}),
+        (["blazar", "engine", "unpin", ""], {"held"}),
     ],
 )
 def test_bash_offers_what_fits(tmp_path: Path, words: list[str], offered: set[str]) -> None:
     """Verbs, options and models, each where it belongs; files everywhere else."""
     assert set(completed(tmp_path, *words)) == offered
+
+
+def test_values_of_an_option_are_in_every_script() -> None:
+    """Where there is a closed set of them."""
+    kinds = " ".join(EngineKind)
+    for shell in ("bash", "zsh"):
+        assert f'case "$before" in --kind) found="{kinds}" ;;' in script(shell)
+    assert f"-l kind -x -a '{kinds}'" in script("fish")
 
 
 def test_the_verb_prints_the_script(cli: Cli) -> None:

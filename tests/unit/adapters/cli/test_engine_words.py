@@ -47,8 +47,11 @@ def test_no_verb_is_without_one() -> None:
     family = next(node for node in nodes() if node.path == "engine")
     assert set(EXAMPLES) == set(family.verbs) - {"ls"}
     by_path = {node.path: node.listed for node in nodes()}
-    for verb in ("use", "rm", "pin", "unpin"):
+    for verb in ("use", "rm"):
         assert by_path[f"engine {verb}"] == (ENGINE_TAGS,)
+    # Of these, not every build is for them.
+    for verb, option in (("pin", "--pinnable"), ("unpin", "--pinned")):
+        assert by_path[f"engine {verb}"] == (ENGINE_TAGS.replace("--quiet", f"--quiet {option}"),)
 
 
 def test_other_verbs_do_not_pay_for_them() -> None:

@@ -39,7 +39,10 @@ def test_model_output_keeps_its_text_and_loses_its_escapes() -> None:
 
 
 def test_sizes_have_one_unit() -> None:
-    """GiB everywhere (case B20)."""
+    """GiB everywhere (case B20); MiB where that would read as nothing."""
+    assert [size(n) for n in (1, 5 << 20, 2**30 // 100, 2**30 // 100 + 1)] == [
+        *("0.00 MiB", "5.00 MiB", "10.24 MiB", "0.01 GiB"),
+    ]
     assert [size(n) for n in (0, 2**29, 2**30, 70 * 2**30)] == ["0.00 GiB", "0.50 GiB", "1.00 GiB", "70.00 GiB"]
 
 

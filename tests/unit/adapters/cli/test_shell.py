@@ -81,6 +81,7 @@ def test_the_root_is_closed_whatever_happens(cli: Cli, root: FakeRoot) -> None:
     ("trouble", "code", "sentence"),
     [
         (KeyboardInterrupt(), 130, "error: interrupted"),
+        (KeyboardInterrupt("interrupted: half of it is there"), 130, "error: interrupted: half of it is there"),
         (BrokenPipeError(32, "Broken pipe"), 141, ""),
         (PermissionError(13, "Permission denied", "/data/x"), 1, "error: access to /data/x failed: Permission denied"),
         (OSError(28, "No space left on device"), 1, "error: reading or writing failed: No space left on device"),

@@ -229,3 +229,22 @@ def test_who_waited_with_the_removed_claim_in_hand_takes_the_new_one(
     with pytest.raises(Conflict):
         third.open("b1-cpu", str(source), "")
     second.leave("b1-cpu")
+
+
+def test_what_was_only_begun_is_counted_and_dropped(tmp_path: Path) -> None:
+    """Not while somebody is at it, and nothing but that: a name is no way out of the folder."""
+    shop, file = workshop(tmp_path), archive(tmp_path / "s.tar.gz")
+    assert (shop.begun(), shop.drop("b1-cpu")) == ({}, False)
+    work = shop.open("b1-cpu", str(file), digest(file))
+    before = shop.begun()["b1-cpu"]
+    Path(work.folder).mkdir()
+    Path(work.folder, "a.o").write_bytes(b"x" * 1000)
+    assert shop.begun() == {"b1-cpu": before + 1000}
+    with pytest.raises(Conflict, match="is being built"):
+        workshop(tmp_path).drop("b1-cpu")
+    shop.leave("b1-cpu")
+    (tmp_path / "engines" / "b9").mkdir()
+    assert not shop.drop("../b9")
+    assert shop.drop("b1-cpu")
+    assert (shop.begun(), [*(tmp_path / "engines" / ".building").iterdir()]) == ({}, [])
+    assert (tmp_path / "engines" / "b9").is_dir()

@@ -31,9 +31,10 @@ def test_a_set_is_its_main_file_and_its_parts(parts: dict[str, str]) -> None:
 
 def test_roles_are_part_of_the_fingerprint(parts: dict[str, str]) -> None:
     """The same files in other places draw other pictures."""
-    main = look_at(parts["ovis"])
-    one = facts_of_set(main, [("vae", parts["vae"]), ("llm", parts["qwen"])])
-    other = facts_of_set(main, [("tae", parts["vae"]), ("llm", parts["qwen"])])
+    main, own = look_at(parts["ovis"]), Path(parts["ovis"]).with_name("own.safetensors")
+    decoder = str(safetensors(own, {"a_decoder_of_another_make.weight": ("F16", (2, 2))}))
+    one = facts_of_set(main, [("vae", decoder), ("llm", parts["qwen"])])
+    other = facts_of_set(main, [("tae", decoder), ("llm", parts["qwen"])])
     assert one.digest != other.digest
 
 
@@ -145,8 +146,18 @@ def test_a_part_in_the_place_of_another(parts: dict[str, str], tmp_path: Path) -
         ("llm", whole, "it is a diffusion model itself"),
         ("tae", parts["qwen"], "it is the part llm"),
         ("vae", parts["ovis"], "it is a diffusion model itself"),
+        ("vae", parts["tae"], "it is the part tae: name it --with tae="),
+        ("tae", parts["vae"], "it is the part vae: name it --with vae="),
+        ("high_noise_diffusion_model", parts["vae"], "it is the part vae"),
     ):
         given = {"tae": parts["tae"], "llm": parts["qwen"], role: path}
+        given = given if role != "vae" else {name: given[name] for name in ("vae", "llm")}
         with pytest.raises(Malformed, match=f"cannot be the part {role}: .*{said}"):
             facts_of_set(main, list(given.items()))
     assert facts_of_set(main, [("vae", whole), ("llm", parts["qwen"])]).components[1] == ("vae", whole)
+
+
+def test_a_decoder_that_lacks_is_named_with_both_of_its_roles(parts: dict[str, str]) -> None:
+    """Either draws; which of the two a file is, its owner knows."""
+    with pytest.raises(Malformed, match=r"--with vae=PATH \(or --with tae=PATH\)"):
+        facts_of_set(look_at(parts["ovis"]), [("llm", parts["qwen"])])

@@ -17,14 +17,14 @@ from blazar.adapters.http.manage.events import EventPages, events_blueprint
 from blazar.adapters.http.manage.fit import Fit, fit_blueprint
 from blazar.adapters.http.manage.meta import Meta, meta_blueprint
 from blazar.adapters.http.manage.reports import Reports, reports_blueprint
-from blazar.adapters.http.ollama.blobs import BlobUploads
+from blazar.adapters.http.ollama.blobs import blob_uploads
 from blazar.adapters.http.ollama.library import Library, library_blueprint
 from blazar.adapters.http.openai.batches import batches_blueprint
 from blazar.adapters.http.openai.completions import completions_blueprint
 from blazar.adapters.http.openai.files import files_blueprint
 from blazar.adapters.http.openai.models import models_blueprint
 from blazar.adapters.http.openai.responses import Responses, responses_blueprint
-from blazar.adapters.http.openai.uploads import Uploads
+from blazar.adapters.http.openai.uploads import file_uploads
 from blazar.adapters.http.routes import ROUTES
 from blazar.application.batches.records import row_of
 from blazar.application.files.shelf import FileNote
@@ -191,7 +191,7 @@ class Parts:
         self.broken: Exception | None = None
         self.quart = create_app(self.blueprints())
         entrance = Entrance()
-        entrance.open(self._hot(Uploads(BlobUploads(self.quart, self.blobs), self.batches.shelf)))
+        entrance.open(self._hot(file_uploads(blob_uploads(self.quart, self.blobs), self.batches.shelf)))
         self.app: App = wrap(entrance, self.doors)
 
     def blueprints(self) -> list[Any]:

@@ -17,6 +17,7 @@ from tests.unit.adapters.http.asgi_calls import scope_of
         (errors.BadName("#"), 400),
         (errors.BadModelFile("p", "w"), 400),
         (errors.Unserved("s"), 400),
+        (errors.EngineBroken("s"), 502),
         (errors.DoesNotFit("s"), 400),
         (errors.Unauthorized(), 401),
         (errors.Forbidden("s"), 403),
@@ -125,3 +126,10 @@ def test_odd_the_answer_to_a_wrong_key_has_no_param() -> None:
 def test_sentences_keep_their_letters() -> None:
     """UTF-8, not escapes."""
     assert "é".encode() in problem(errors.Refusal("é"), Dialect.OLLAMA).body
+
+
+def test_an_unknown_model_is_the_field_model() -> None:
+    """In the dialects that name a field; other things that are not there name none."""
+    for dialect in (Dialect.OPENAI, Dialect.NATIVE):
+        assert json.loads(problem(errors.ModelNotFound("m"), dialect).body)["error"]["param"] == "model"
+        assert json.loads(problem(errors.EngineNotFound("t", ()), dialect).body)["error"]["param"] is None

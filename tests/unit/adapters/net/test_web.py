@@ -102,6 +102,7 @@ def test_who_is_out_does_not_lead_back_inside() -> None:
         (Answer(status=500), RegistryTrouble, "status 500"),
         (Answer(status=204), RegistryTrouble, "status 204"),
         (Answer(b"<html>"), RegistryGarbled, "no JSON"),
+        (Answer(b" <!DOCTYPE html>"), RegistryGarbled, "a web page, such as"),
         (Answer(b"[" * 100_000), RegistryGarbled, "no JSON"),
         (Answer(b"{}", headers=(("content-encoding", "gzip"),)), RegistryGarbled, "compressed"),
         (Answer(status=302, headers=(("location", "http://a.example:99999999/"),)), RegistryTrouble, "not followed"),

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from blazar.adapters.store.saved import SqliteSaved
-from blazar.application.ports.saved import Change, Keeping, Page, Saved
+from blazar.application.ports.saved import Change, Keeping, Saved
 from blazar.domain.errors import StoreTrouble
+from blazar.domain.wire.paging import Page
 
 A = Saved(Keeping.RESPONSE, "r", "", 1.0, body=b"secret")
 

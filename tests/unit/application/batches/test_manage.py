@@ -2,11 +2,11 @@
 
 import pytest
 
-from blazar.application.ports.saved import Page
 from blazar.domain.batches import State
 from blazar.domain.errors import Malformed, NotFound
 from blazar.domain.kinds import Dialect
 from blazar.domain.wire.anthropic_batches import KEPT
+from blazar.domain.wire.paging import Page
 from tests.fakes.clock import FakeClock
 from tests.support.batching import CHAT, Batches, line, run
 

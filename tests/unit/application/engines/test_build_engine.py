@@ -1,12 +1,13 @@
 """Building: what is asked of the machine first, what is run, and what is left when it fails."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from blazar.application.engines.build_engine import BuildEngine, Order
 from blazar.application.engines.install_engine import InstallEngine, Origin
 from blazar.application.ports.engines import Program
+from blazar.domain import teaching
 from blazar.domain.building import Backend, Compiler
 from blazar.domain.errors import BlazarError, Conflict, Malformed, StoreTrouble
 from blazar.domain.kinds import EngineKind, Provenance
@@ -172,4 +173,18 @@ def test_a_build_that_does_not_run() -> None:
         rig()
     assert rig.catalog.list_engines() == []
     assert rig.builds.present == set()
+    assert (rig.workshop.open_for, rig.workshop.kept) == (set(), {"b11434-cpu"})
+
+
+def test_an_interrupted_build_says_where_its_work_lies() -> None:
+    """And that the same command goes on there; its place is free again."""
+    rig = Rig()
+
+    def stop(words: Sequence[str], log: str, heard: Callable[[str], None]) -> None:
+        raise KeyboardInterrupt
+
+    rig.tools.run = stop  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        rig()
+    assert str(stopped.value) == teaching.build_interrupted("b11434-cpu", "/w/b11434-cpu/build")
     assert (rig.workshop.open_for, rig.workshop.kept) == (set(), {"b11434-cpu"})

@@ -6,6 +6,7 @@ from blazar.application.engines.build_engine import BuildEngine
 from blazar.application.engines.build_release import BuildRelease, Wish
 from blazar.application.engines.install_engine import InstallEngine
 from blazar.application.ports.engines import Program
+from blazar.domain import teaching
 from blazar.domain.building import Backend, Compiler
 from blazar.domain.errors import (
     BlazarError,
@@ -135,3 +136,19 @@ def test_what_was_fetched_stays_for_the_next_try() -> None:
     with pytest.raises(Malformed, match="could not be built"):
         yard()
     assert yard.sources.dropped == []
+
+
+@pytest.mark.parametrize("backend", [*Backend])
+def test_remedies_are_those_of_a_build(backend: Backend) -> None:
+    """What a download's sentence says of installing would not bring a source; one way is named, once."""
+    yard = Yard()
+    yard.feed.feed.trouble = NotFound(teaching.download_gone("llama.cpp@b1", "host"))
+    yard.tools.programs |= {"nvcc": "release 12.4, V12.4.131", "nvidia-smi": "8.9"}
+    with pytest.raises(NotFound) as refused:
+        yard(Wish(backend))
+    assert str(refused.value).endswith(f"take another release (blazar engine build {backend} --release T)")
+    yard.feed.feed.trouble = RegistryTrouble(teaching.release_feed_offline("host", "refused", "V"))
+    with pytest.raises(RegistryTrouble) as refused_too:
+        yard(Wish(backend))
+    assert str(refused_too.value).count("blazar engine") == 1
+    assert f"elsewhere (blazar engine build {backend} --source ARCHIVE --sha256 HEX)" in str(refused_too.value)

@@ -4,7 +4,16 @@ from collections.abc import Callable
 
 import pytest
 
-from blazar.application.engines.check_currency import CheckCurrency, compare, currency_row, said_of
+from blazar.application.engines.check_currency import (
+    CheckCurrency,
+    Currency,
+    Memory,
+    compare,
+    currency_row,
+    passed_over,
+    said_of,
+    still_true,
+)
 from blazar.application.engines.pick_release import PickRelease, Target
 from blazar.application.engines.update_engine import Outcome
 from blazar.domain import teaching
@@ -136,14 +145,52 @@ def test_a_pinned_build_is_offered_no_update() -> None:
 
 
 def test_only_what_was_downloaded_is_asked_about_unasked() -> None:
-    """A file that somebody brought, or a build made here, is looked up when a person says so, and never by itself."""
-    for row in (
-        an_engine("b11400", release="b11400"),
-        an_engine("b11400-cpu", provenance=Provenance.BUILT, source="https://host/source.tar.gz"),
-    ):
+    """A file that somebody brought beside others, or a build made here, is looked up when a person says so, and never by itself."""
+    built = an_engine("b11400-cpu", provenance=Provenance.BUILT, source="https://host/source.tar.gz")
+    for rows in ([an_engine("b11400", release="b11400"), built], [built]):
         check, rig = checking()
-        rig.catalog.add_engine(row)
+        for row in rows:
+            rig.catalog.add_engine(row)
         assert check() == ()
         assert rig.feed.asked == []
         check.asked = True
         assert check()[0].available
+
+
+def test_a_kind_whose_builds_are_all_files_is_not_asked_about() -> None:
+    """Not even when a person asks: nothing of it ever came from a release. What is passed over is known."""
+    check, rig = checking()
+    rig.catalog.add_engine(an_engine("b11400"))
+    check.asked = True
+    assert (check(), rig.feed.asked) == ((), [])
+    assert [row.tag for row in passed_over(rig.catalog.list_engines())] == ["b11400"]
+    rig.catalog.add_engine(an_engine("b11429", source="https://host/x.tar.gz"))
+    assert check()[0].active == "b11400"
+    assert passed_over(rig.catalog.list_engines()) == []
+
+
+def test_what_a_look_found_outlives_who_looked() -> None:
+    """It is there for whoever comes next, kind by kind, and a look that asked nobody forgets nothing."""
+    kept: list[Currency] = []
+    memory = Memory(lambda: list(kept), lambda rows: kept.__setitem__(slice(None), rows))
+    check, rig = checking("b11400")
+    check.memory = memory
+    found = check()
+    later = CheckCurrency(rig.catalog, check.open_pick, rig.clock, memory=memory)
+    assert later.known() == found
+    rig.catalog.remove_engine("b11400")
+    assert (later(), later.known(), kept) == ((), (), list(found))
+
+
+def test_what_is_remembered_follows_the_builds() -> None:
+    """After an update nothing newer is out, after a rollback it is, and pins are as they are now."""
+    row = Currency(EngineKind.LLAMACPP, "b11400", "b11430", available=True, checked_at=EPOCH)
+    (same,) = still_true([row], [an_engine("b11400", active=True, pinned=True)])
+    assert same == row._replace(pinned=True)
+    (updated,) = still_true([row], [an_engine("b11430", active=True), an_engine("b11400")])
+    assert (updated.active, updated.available, updated.checked_at) == ("b11430", False, EPOCH)
+    (back,) = still_true([updated], [an_engine("b11429", active=True)])
+    assert back.available
+    (stable_one,) = still_true([row._replace(newest="b11429", newest_stable="v1")], [an_engine("b11430", active=True)])
+    assert (stable_one.available, stable_one.back) == (True, True)
+    assert still_true([row], []) == ()

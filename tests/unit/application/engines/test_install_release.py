@@ -1,5 +1,7 @@
 """Installing from a release."""
 
+from dataclasses import replace
+
 import pytest
 
 from blazar.domain.errors import BlazarError, Conflict, Malformed, RegistryTrouble, StoreTrouble
@@ -87,3 +89,26 @@ def test_a_build_that_does_not_run_here_leaves_nothing() -> None:
     with pytest.raises(Malformed, match="no such library"):
         rig.install(KIND, None, None, None, rig.tell)
     assert (rig.catalog.list_engines(), rig.forgotten) == ([], [])
+
+
+def test_a_digest_of_what_is_installed_is_compared() -> None:
+    """Success would say that it is that file; a row that knows none promises nothing."""
+    rig = Rig([build(11430)])
+    rig.catalog.add_engine(an_engine("b11430", digest=digest_of(11430)))
+    assert rig.install(KIND, "b11430", None, f"sha256:{digest_of(11430).upper()}", rig.tell).already
+    with pytest.raises(Conflict, match="is installed already, and of another file"):
+        rig.install(KIND, "b11430", None, "c" * 64, rig.tell)
+    with pytest.raises(Malformed, match="64 hexadecimal"):
+        rig.install(KIND, "b11430", None, "c", rig.tell)
+    rig.catalog.amend_engine("b11430", lambda row: replace(row, digest=""))
+    assert rig.install(KIND, "b11430", None, "c" * 64, rig.tell).already
+
+
+def test_an_older_release_with_a_digest_is_named() -> None:
+    """Only where there is one."""
+    rig = Rig([build(11431, digest=""), build(11430, digest=""), build(11429)])
+    with pytest.raises(Malformed, match=r"--tag b11431 --sha256 HEX.*take b11429, whose file has one"):
+        rig.install(KIND, None, None, None, rig.tell)
+    rig = Rig([build(11431, digest="")])
+    with pytest.raises(Malformed, match=r"HEX\)$"):
+        rig.install(KIND, None, None, None, rig.tell)

@@ -3,7 +3,7 @@
 import pytest
 
 from blazar.application.engines.pick_release import PickRelease, Sources
-from blazar.domain.errors import NotFound, Unserved
+from blazar.domain.errors import NotFound, RegistryTrouble, Unserved
 from blazar.domain.kinds import EngineKind
 from blazar.domain.releases import Asset, Release
 from tests.fakes.hardware import FakeCensus
@@ -88,3 +88,12 @@ def test_a_feed_without_archives() -> None:
 def test_what_is_downloaded_in_all() -> None:
     """The archive, and what goes beside it."""
     assert Rig([build(11430)]).pick(KIND).size == 1000
+
+
+def test_a_release_that_can_be_verified() -> None:
+    """The newest one beside that which cannot; a feed that does not answer names none."""
+    rig = Rig([build(11432, digest=""), build(11431), build(11430)])
+    assert rig.pick.verifiable(EngineKind.LLAMACPP, "b11432") == "b11431"
+    assert rig.pick.verifiable(EngineKind.LLAMACPP, "b11431") == "b11430"
+    rig.feed.trouble = RegistryTrouble("line")
+    assert rig.pick.verifiable(EngineKind.LLAMACPP, "b11432") == ""

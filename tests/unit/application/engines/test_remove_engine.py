@@ -221,3 +221,13 @@ def test_the_last_build_stays_though_it_was_not_the_last_when_asked() -> None:
     with pytest.raises(Conflict, match="only"):
         replace(house.remove, builds=builds)("b1")
     assert (house.tags(), builds.present, builds.aside) == (["b1"], {"b1", "b2"}, set())
+
+
+def test_a_build_that_was_only_begun_goes() -> None:
+    """It has no row and no folder among the builds; a name of nothing is still refused."""
+    house, work = House(), {"b3-cpu"}
+    remove = replace(house.remove, drop_begun=lambda tag: tag in work and not work.remove(tag))
+    assert remove("b3-cpu").now == ""
+    assert work == set()
+    with pytest.raises(EngineNotFound):
+        remove("b3-cpu")

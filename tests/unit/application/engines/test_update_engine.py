@@ -105,3 +105,11 @@ def test_h14_whatever_goes_wrong_the_old_build_serves_on(where: str) -> None:
     assert active(rig) == "b11429"
     assert "b11429" in rig.builds.present
     assert [row.tag for row in rig.catalog.list_engines()] == ["b11429"]
+
+
+def test_a_broken_build_is_not_up_to_date() -> None:
+    """Whatever it is called; a newer one takes over as ever."""
+    rig = rig_with(an_engine("b11430"))
+    rig.builds.empty.add("b11430")
+    with pytest.raises(Conflict, match=r"cannot run: its program is gone .*blazar engine rm b11430"):
+        rig.update(KIND, rig.tell)

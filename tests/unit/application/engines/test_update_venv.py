@@ -73,7 +73,7 @@ def test_a_pinned_one_is_left_alone() -> None:
 
 def test_without_one_there_is_nothing_to_update() -> None:
     """An update installs no engine that nobody wanted."""
-    with pytest.raises(NotFound, match="--kind mlx"):
+    with pytest.raises(NotFound, match=r"--kind mlx \(with --backend cpu"):
         UpdateVenv(Bench().install)(MLX, print)
 
 

@@ -3,8 +3,10 @@
 import pytest
 
 from blazar.application.engines.use_engine import UseEngine, outranking
+from blazar.domain import teaching
 from blazar.domain.errors import Conflict, EngineNotFound
 from blazar.domain.kinds import EngineKind, Provenance
+from blazar.domain.records import Engine
 from tests.fakes.builds import MemoryEngineBuilds
 from tests.fakes.clock import EPOCH, FakeClock
 from tests.fakes.engines import MemoryEngineCatalog, an_engine
@@ -66,3 +68,15 @@ def test_who_outranks_whom() -> None:
         an_engine("f", provenance=Provenance.FORK),
     ]
     assert [outranking(row, rows) for row in rows] == [["b2", "b1"], [], [], [], ["b2", "b1", "e"]]
+
+
+def test_a_build_that_cannot_run_is_not_chosen() -> None:
+    """Its program is there, and what it needs is not."""
+
+    class Hollow(MemoryEngineBuilds):
+        def flaw(self, engine: Engine) -> str:
+            return teaching.flaw_libraries(["libggml.so"])
+
+    catalog = MemoryEngineCatalog([an_engine("b1"), an_engine("b2")])
+    with pytest.raises(Conflict, match=r"libggml\.so"):
+        UseEngine(catalog, Hollow(), FakeClock())("b1")

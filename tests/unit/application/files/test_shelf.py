@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from blazar.application.ports.saved import Page
 from blazar.domain.errors import NotFound
 from blazar.domain.wire.openai_batches import BATCH_FILE_LIFE
+from blazar.domain.wire.paging import Page
 from tests.fakes.clock import EPOCH, FakeClock
 from tests.support.batching import Batches
 

@@ -8,11 +8,11 @@ from blazar.application.kept import completions
 from blazar.application.kept.completions import Completions, Filters
 from blazar.application.ports.saved import Keeping, Saved
 from blazar.domain.errors import NotFound
-from blazar.domain.wire.responses_kept import Paging
+from blazar.domain.wire.paging import Page
 from blazar.domain.wire.stored_chat import StoredChat, packed_chat
 from tests.fakes.saved import MemorySaved
 
-ASCENDING = Paging(20, "", ascending=True)
+ASCENDING = Page(20, "", ascending=True)
 
 
 def keep(store: MemorySaved, id_: str, owner: str = "", model: str = "m", **metadata: str) -> None:
@@ -20,7 +20,7 @@ def keep(store: MemorySaved, id_: str, owner: str = "", model: str = "m", **meta
     store.add(Saved(Keeping.COMPLETION, id_, owner, 0.0, model, "", json.dumps(metadata), body))
 
 
-def ids(store: MemorySaved, paging: Paging = ASCENDING, filters: Filters = Filters(), owner: str = "") -> list[str]:  # noqa: B008
+def ids(store: MemorySaved, paging: Page = ASCENDING, filters: Filters = Filters(), owner: str = "") -> list[str]:  # noqa: B008
     return [row["id"] for row in Completions(store).page(owner, paging, filters)[0]]
 
 
@@ -30,13 +30,13 @@ def test_a_page_goes_on_behind_the_last(monkeypatch: pytest.MonkeyPatch) -> None
     store = MemorySaved()
     for number in range(5):
         keep(store, f"c{number}")
-    assert Completions(store).page("", Paging(2, "c1", ascending=True), Filters()) == (
+    assert Completions(store).page("", Page(2, "c1", ascending=True), Filters()) == (
         [{"id": "c2", "metadata": {}}, {"id": "c3", "metadata": {}}],
         True,
     )
     assert ids(store) == ["c0", "c1", "c2", "c3", "c4"]
-    assert ids(store, Paging(2, "c3")) == ["c2", "c1"]
-    assert Completions(store).page("", Paging(1, "c3", ascending=True), Filters())[1] is False
+    assert ids(store, Page(2, "c3")) == ["c2", "c1"]
+    assert Completions(store).page("", Page(1, "c3", ascending=True), Filters())[1] is False
 
 
 def test_completions_are_wanted_by_model_and_metadata(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,3 +37,9 @@ def test_a_pinned_build_is_as_somebody_wants_it() -> None:
     """What is newer is told, and no update is advised: it would be refused."""
     (row,) = update_rows(86400, (ROW._replace(pinned=True),))
     assert (row.status, row.detail) == ("ok", teaching.engine_pinned_away("llamacpp", "b2", "b1", "b1"))
+
+
+def test_a_row_says_when_it_was_looked_up() -> None:
+    """It may be a day old, or of a daemon before."""
+    (row,) = update_rows(0, (ROW._replace(checked_at=1.8e9),))
+    assert row.detail.endswith("(looked up 2027-01-15T08:00:00Z)")

@@ -70,7 +70,7 @@ def test_nothing_wrong():
     assert not any(row["remedy"] for row in found.values())
     assert found["daemon"]["detail"] == "Blazar 0.1.0 answers at http://127.0.0.1:11435"
     assert found["memory"]["detail"] == "8.0 GiB of 16.0 GiB available"
-    assert found["catalog"]["detail"] == "1 model, 0.0 GiB"
+    assert found["catalog"]["detail"] == "1 model, 0.2 MiB"
 
 
 def test_every_row_is_whole():
@@ -359,3 +359,28 @@ def test_workers_are_asked_beside_everything_else():
     view = a_view()
     assert rows(healthy(workers=workers, supervising=Children(view)), "GPU")["worker a:1"]["status"] == "ok"
     assert views == [view]
+
+
+def test_builds_that_were_only_begun_are_told() -> None:
+    """With the room that they take and how they go; without any there is no row."""
+    report = asyncio.run(healthy(begun=lambda: {"b0-cpu": 0, "b1-cpu": 3 * GIB})())
+    row = next(row for section in report["sections"] for row in section["rows"] if row["check"] == "build folder")
+    assert (row["status"], "takes 3" in row["detail"]) == ("warn", True)
+    assert "blazar engine rm b1-cpu" in row["remedy"]
+    assert "build folder" not in str(asyncio.run(healthy()()))
+
+
+def test_a_build_that_cannot_run_fails():
+    """By its files; with how it is brought back."""
+    row = rows(healthy(flaw=lambda engine: "its program is an empty file"), "ENGINES")["b11434"]
+    assert (row["status"], row["detail"]) == ("fail", "engine 'b11434' cannot run: its program is an empty file")
+    assert row["remedy"] == teaching.engine_again("b11434", "llamacpp")
+
+
+def test_a_pin_to_an_engine_that_is_not_there_fails():
+    """The model cannot be served. A kind that is installed is one, and models that are not there have a row of their own."""
+    pins = {"b9": ["tiny", "tyni"], "b11434": ["tiny"], "llamacpp": ["tiny"], "mlx": ["tyni"]}
+    found = rows(healthy(installation=INSTALLATION._replace(pins=pins)), "ENGINES")
+    assert found.keys() == {"b11434", "b9"}
+    assert (found["b9"]["status"], found["b9"]["detail"]) == ("fail", teaching.doctor_pin_gone("b9", ["tiny"]))
+    assert found["b9"]["remedy"].endswith("(blazar config unset model_overrides.tiny.engine)")

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from blazar.adapters.engines.llamacpp.spec import LLAMACPP
+from blazar.adapters.engines.sdcpp.spec import SDCPP
 from blazar.application.ops.explain import Explain
 from blazar.application.ports.children import Measured
 from blazar.application.supervise.charges import Tenant
@@ -323,3 +324,25 @@ def test_what_a_build_ended_over_is_shown():
     assert {"lane": "b11434", "reason": teaching.lane_died_over("b11434", "llama"), "class": "mainstream"} in found[
         "rejected"
     ]
+
+
+def test_a_kind_without_slots_has_none_to_show():
+    """What the configuration says of them is not what its child does: one request at a time."""
+    planner = a_planner(FakeCensus(), {"m": {"slots": 4}})
+    driver = next(iter(planner.drivers.values()))
+    rows = MemoryModelCatalog([a_model("m", ctx_train=8192)])
+    assert Explain(rows, planner, FakeCensus())("m")["slots"] == 4
+    driver.manners = driver.manners._replace(slotted=False)
+    assert planner.plan(a_model("m", ctx_train=8192)).plan.slots == 1
+    assert Explain(rows, planner, FakeCensus())("m")["slots"] is None
+
+
+def test_a_fit_of_a_model_that_draws_is_not_known():
+    """Only its weights are counted: that they fit is no promise, that they do not is a refusal."""
+    row, parts = a_model("m", weights=Weights.DIFFUSION, sizes=(GIB,)), {"drivers": {SDCPP.kind: SDCPP}}
+    parts["engines"] = MemoryEngineCatalog([an_engine("sd", kind=SDCPP.kind)])
+    found = explain("m", row, **parts)
+    assert (found["fit"]["fits"], found["fit"]["note"]) == (None, teaching.pictures_uncounted())
+    tight = explain("m", row, census=FakeCensus(a_machine(available=GIB // 2)), **parts)
+    assert tight["fit"]["fits"] is False
+    assert explain()["fit"]["note"] is None

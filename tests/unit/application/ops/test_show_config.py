@@ -21,6 +21,13 @@ def test_values_and_who_set_them_without_secrets() -> None:
     assert "hidden" not in json.dumps(shown)
 
 
+def test_whether_the_file_says_more_by_now() -> None:
+    """Who has just written it waits for that."""
+    live = LiveConfig(load_config("", "config.toml", {}, {}))
+    assert ShowConfig(live, "c")()["behind"] is False
+    assert ShowConfig(live, "c", lambda: True)()["behind"] is True
+
+
 def test_what_of_the_file_does_not_hold_is_told() -> None:
     """Keys that wait for a restart, and a file that cannot be used."""
     live = LiveConfig(load_config("", "config.toml", {}, {}))

@@ -65,6 +65,21 @@ def test_between_a_change_and_its_reading_the_file_is_ahead() -> None:
     watched(scenario)
 
 
+def test_while_it_is_read_the_file_is_still_ahead() -> None:
+    """What was asked then may show what held before."""
+    seen: list[bool] = []
+
+    async def scenario(file: Watched) -> None:
+        async def reload(*, asked: bool = False) -> None:
+            seen.append(asked and file.watch.behind())
+
+        file.stamp = 2
+        await file.watch.catch_up(reload)
+        assert (seen, file.watch.behind()) == ([True], False)
+
+    watched(scenario)
+
+
 def test_a_changed_file_is_read_once_two_looks_agree() -> None:
     """One that is still being written is no configuration yet."""
 

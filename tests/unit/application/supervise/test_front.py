@@ -10,6 +10,7 @@ from blazar.domain.errors import (
     Busy,
     SpawnFailed,
 )
+from blazar.domain.kinds import EngineKind
 from tests.fakes.children import Script
 from tests.support.supervision import story
 
@@ -230,3 +231,76 @@ async def test_keep_alive_zero_first_serves_those_in_line(world):
     await world.clock.advance(1.0)
     assert world.view() is None
     assert len(world.children.spawned) == 1
+
+
+# Answers that nobody listens to any more
+
+
+@story()
+async def test_behind_an_abandoned_answer_the_next_waits_for_its_end(world):
+    """The place is taken, whoever listens."""
+    left = await world.lease("a")
+    left.abandon()
+    asked = world.ask("a")
+    await world.clock.advance(5.0)
+    assert (asked.done(), world.view().in_flight, world.view().abandoned) == (False, 1, 1)
+    left.release()
+    (await asked).release()
+    assert (world.view().in_flight, world.view().abandoned) == (0, 0)
+
+
+@pytest.mark.parametrize("draws", [False, True])
+def test_who_waits_in_vain_behind_an_abandoned_answer_is_told_so(draws):
+    """More slots would not have helped; an eviction does."""
+
+    @story()
+    async def scenario(world):
+        driver = world.planner.drivers[EngineKind.LLAMACPP]
+        driver.manners = driver.manners._replace(draws=draws)
+        left = await world.lease("a")
+        left.abandon()
+        asked = world.ask("a", wait=2.0)
+        await world.clock.advance(2.1)
+        assert str(asked.exception()) == teaching.abandoned_answer_busy("a", 2.0, 0, draws)
+        assert "slots" not in str(asked.exception()).removeprefix("all_slots_busy")
+        left.release()
+
+    scenario()
+
+
+@story()
+async def test_a_kind_without_slots_is_not_told_to_raise_them(world):
+    """It does one request at a time, whatever the configuration says."""
+    driver = world.planner.drivers[EngineKind.LLAMACPP]
+    driver.manners = driver.manners._replace(slotted=False)
+    await world.configure(a={"slots": 4})
+    running = await world.lease("a")
+    asked = world.ask("a", wait=2.0)
+    await world.clock.advance(2.1)
+    assert str(asked.exception()) == teaching.one_at_a_time_busy("a", 2.0, 0)
+    assert world.view().slots == 1
+    running.release()
+
+
+@story()
+async def test_the_idle_time_begins_when_the_last_client_leaves(world):
+    """What it computes for nobody does not keep it; somebody who waits does, until he leaves."""
+    left = await world.lease("a")
+    left.abandon()
+    asked = world.ask("a", wait=10_000.0)
+    await world.clock.advance(1801.0)
+    assert world.state() == "serving"
+    asked.cancel()
+    await world.clock.advance(1799.0)
+    assert world.state() == "serving"
+    await world.clock.advance(10.0)
+    assert world.view() is None
+    left.release()
+
+
+@story()
+async def test_an_abandoned_wish_to_unload_holds_at_once(world):
+    """`keep_alive` 0 of a client that has left."""
+    (await world.lease("a")).abandon(0.0)
+    await world.clock.advance(1.0)
+    assert world.view() is None

@@ -410,3 +410,76 @@ async def test_reset_lets_waiters_go_at_once(world):
     assert world.supervisor.reset() == []
     await world.clock.settle()
     (await waiting).release()
+
+
+# Answers that nobody listens to any more
+
+
+@story()
+async def test_an_eviction_does_not_wait_for_an_abandoned_answer(world):
+    """There is nobody to drain for; who waits behind it gets the next child."""
+    (await world.lease("a")).abandon()
+    waiting = world.ask("a")
+    await world.clock.settle()
+    gone = asyncio.create_task(world.supervisor.evict("a"))
+    await world.clock.advance(1.0)
+    assert await gone == ["a"]
+    (await waiting).release()
+    assert len(world.children.attempts) == 2
+
+
+@story()
+async def test_a_drain_ends_with_the_last_client_that_leaves(world):
+    """What runs on then runs for nobody."""
+    lease = await world.lease("a")
+    gone = asyncio.create_task(world.supervisor.evict("a"))
+    await world.clock.advance(1.0)
+    assert world.state() == "draining"
+    lease.abandon()
+    await world.clock.advance(1.0)
+    assert (gone.done(), world.view()) == (True, None)
+
+
+@story()
+async def test_a_shutdown_does_not_wait_for_an_abandoned_answer(world):
+    """The drain is for clients."""
+    (await world.lease("a")).abandon()
+    closing = asyncio.create_task(world.supervisor.aclose())
+    await world.clock.advance(1.0)
+    assert closing.done()
+
+
+@story()
+async def test_a_changed_configuration_does_not_wait_for_an_abandoned_answer(world):
+    """Changed before the client left, or after."""
+    for first in (True, False):
+        lease = await world.lease("a")
+        if first:
+            lease.abandon()
+        await world.configure(a={"ctx": 1024 if first else 2048})
+        if not first:
+            assert world.state() == "serving"
+            lease.abandon()
+        await world.clock.advance(1.0)
+        assert world.view() is None
+
+
+@story(limits=Limits(max_loaded_models=1))
+async def test_an_abandoned_answer_makes_room_for_another_model(world):
+    """Its child is idle: it goes at once, not when the picture is drawn."""
+    (await world.lease("a")).abandon()
+    (await world.lease("b")).release()
+    assert (world.view("a"), world.state("b")) == (None, "serving")
+
+
+@story(limits=Limits(max_loaded_models=1))
+async def test_who_waits_for_room_hears_of_an_abandoned_answer(world):
+    """It becomes room the moment its client leaves."""
+    lease = await world.lease("a")
+    asked = world.ask("b")
+    await world.clock.advance(1.0)
+    assert world.state("a") == "serving"
+    lease.abandon()
+    await world.clock.advance(1.0)
+    (await asked).release()
+    assert world.view("a") is None

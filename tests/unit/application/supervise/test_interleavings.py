@@ -48,7 +48,7 @@ class Chaos:
         event = chance.choice(
             ("ask",) * 6
             + ("release",) * 6
-            + ("cancel", "cancel", "evict", "load", "kill", "reset", "row", "fast", "configure")
+            + ("cancel", "cancel", "abandon", "abandon", "evict", "load", "kill", "reset", "row", "fast", "configure")
         )
         await getattr(self, f"do_{event}")(name)
         if chance.random() < 0.7:
@@ -73,6 +73,11 @@ class Chaos:
         """A client leaves."""
         if self.asks:
             self.chance.choice(self.asks).cancel()
+
+    async def do_abandon(self, _):
+        """A client leaves an answer that cannot be stopped; it ends with its release, like any other."""
+        if self.leases:
+            self.chance.choice(self.leases).abandon(self.chance.choice((None, None, 0.0, 5.0)))
 
     async def do_evict(self, name):
         """An explicit wish, patient or not."""
@@ -158,7 +163,7 @@ def test_fuzz_every_request_ends(seed):
                 assert sum(child.alive for child in world.children.spawned) <= cap
         await chaos.finish()
         assert chaos.served > STEPS / 20
-        assert all((view.in_flight, view.waiting) == (0, 0) for view in world.supervisor.views())
+        assert all((view.in_flight, view.abandoned, view.waiting) == (0, 0, 0) for view in world.supervisor.views())
         assert not world.told("supervisor_fault"), world.told("supervisor_fault")
 
     run(world, scenario)
@@ -181,7 +186,7 @@ def test_fuzz_no_byte_is_given_away_twice(seed):
             assert sum(one.get(CARD, 0) for one in held) <= CARD_BYTES
         await chaos.finish()
         assert chaos.served > STEPS / 40
-        assert all((view.in_flight, view.waiting) == (0, 0) for view in world.supervisor.views())
+        assert all((view.in_flight, view.abandoned, view.waiting) == (0, 0, 0) for view in world.supervisor.views())
         assert not world.told("supervisor_fault"), world.told("supervisor_fault")
 
     run(on_card(Limits(max_loaded_models=(0, 2)[seed % 2]), sizes, b={"slots": 3}), scenario)

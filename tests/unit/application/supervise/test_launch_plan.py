@@ -10,7 +10,7 @@ from blazar.application.config.model import Config
 from blazar.application.supervise.fit_settings import slots_for, unified, window_for
 from blazar.application.supervise.launch_plan import parts_beside
 from blazar.domain import teaching
-from blazar.domain.errors import Malformed, Unserved
+from blazar.domain.errors import EngineBroken, Malformed, Unserved
 from blazar.domain.fit.shape import Projector
 from blazar.domain.kinds import EngineKind, Provenance, Task, Weights
 from blazar.domain.launch import Beside
@@ -604,3 +604,19 @@ def test_a_diffusion_set_draws_whatever_is_said_of_it():
     """`embeddings` on such a model makes no embedder of it."""
     row = a_model("m", weights=Weights.DIFFUSION)
     assert a_planner(FakeCensus(), {"m": {"embeddings": True}}).task(row) is Task.IMAGE
+
+
+def test_a_build_that_cannot_run_is_not_started():
+    """The refusal says why, which other build is whole, and how this one is brought back; none takes over by itself."""
+    wheel = an_engine("embedded-1", provenance=Provenance.EMBEDDED)  # may not be chosen beside them
+    engines = MemoryEngineCatalog([an_engine(active=True), an_engine("b2"), an_engine("b1"), wheel])
+    flaws = {"b11434": "its program is gone", "b2": "its program is gone"}
+    planner = a_planner(FakeCensus(), {}, engines=engines, flaw=lambda engine: flaws.get(engine.tag, ""))
+    with pytest.raises(EngineBroken) as refused:
+        planner.plan(a_model("m", ctx_train=512))
+    assert str(refused.value) == teaching.engine_broken("b11434", "llamacpp", "its program is gone", ["b1"])
+    assert "blazar engine use b1" in str(refused.value)
+    pinned = a_planner(FakeCensus(), {"m": {"engine": "b11434"}}, engines=engines, flaw=planner.flaw)
+    with pytest.raises(EngineBroken) as refused:
+        pinned.plan(a_model("m", ctx_train=512))
+    assert str(refused.value) == teaching.engine_broken("b11434", "llamacpp", "its program is gone")

@@ -39,10 +39,14 @@ class House:
     """The landlord's book."""
 
     def __init__(self):
-        self.back = []
+        self.back, self.abandoned, self.unheard = [], [], []
 
-    def on_release(self, tenure, keep_alive, *, failed):
+    def on_release(self, tenure, keep_alive, *, failed, abandoned):
         self.back.append((tenure, keep_alive, failed))
+        self.unheard.append(abandoned)
+
+    def on_abandon(self, tenure, keep_alive):
+        self.abandoned.append((tenure, keep_alive))
 
 
 def test_it_shows_what_it_is_for():
@@ -74,3 +78,15 @@ def test_without_a_child_there_is_no_lease():
     """A bug in the owner."""
     with pytest.raises(AssertionError):
         ChildLease(House(), type("Empty", (), {"launch": None, "child": None})())
+
+
+def test_it_is_abandoned_once_and_then_still_given_back():
+    """Its wish is told when it is left, not again at the end; who has given it back has nothing to abandon."""
+    house, tenure = House(), Tenure()
+    lease = ChildLease(house, tenure)
+    lease.abandon(9.0)
+    lease.abandon(8.0)
+    assert (house.abandoned, house.back) == ([(tenure, 9.0)], [])
+    lease.release(9.0)
+    lease.abandon()
+    assert (house.abandoned, house.back, house.unheard) == ([(tenure, 9.0)], [(tenure, None, False)], [True])

@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from blazar.application.ports.children import HOST, MAPPED, REPACKED, Buffer, Measured
-from blazar.application.supervise.viewing import occupant_of, tenant_of, view_of, window_of
+from blazar.application.supervise.viewing import occupant_of, tenant_of, uncounted, view_of, window_of
+from blazar.domain import teaching
 from blazar.domain.argv import Flag
 from blazar.domain.kinds import EngineKind, Weights
 from tests.fakes.catalog import a_model
@@ -38,6 +39,12 @@ def test_a_model_that_draws_has_no_window():
     assert plan.ctx > 0
     assert window_of(a_model("m"), plan) == plan.ctx
     assert window_of(a_model("m", weights=Weights.DIFFUSION), plan) == 0
+
+
+def test_what_a_picture_takes_is_said_to_be_unknown():
+    """Of a model that draws; all else is counted."""
+    assert uncounted(a_model("m", weights=Weights.DIFFUSION)) == (teaching.pictures_uncounted(),)
+    assert uncounted(a_model("m")) == ()
 
 
 @story()
@@ -118,3 +125,16 @@ async def test_words_of_a_person_s_own_send_a_child_to_sleep_as_well(world):
         (await world.lease(name)).release()
     claims = [tenant_of(instance(world, name), pinned=False).again for name in ("a", "b")]
     assert claims == [((HOST, 200),), ()]
+
+
+@story()
+async def test_an_abandoned_answer_leaves_its_child_idle(world):
+    """For the cap and for memory alike; `ps` shows what it still does."""
+    (await world.lease("a")).abandon()
+    since = world.clock.now()
+    await world.clock.advance(5.0)
+    assert occupant_of(instance(world), pinned=False).idle_since == since
+    assert tenant_of(instance(world), pinned=False).idle_since == since
+    view = view_of(instance(world))
+    assert (view.in_flight, view.abandoned) == (1, 1)
+    assert view.expires_at - world.clock.wall() == pytest.approx(1795.0)

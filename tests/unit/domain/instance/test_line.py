@@ -187,3 +187,29 @@ def test_fuzz_every_ticket_ends_and_no_slot_is_lost():
             assert running <= slots
             assert not (waiting and running < slots)
         assert ended
+
+
+def test_an_abandoned_answer_keeps_its_slot_and_is_not_busy():
+    """Who comes next waits for the slot; whoever wants the child gone waits for nobody."""
+    line = serving()
+    line.arrive(1, 30.0, 0.0)
+    assert (line.busy, line.idle) == (True, False)
+    line.abandon()
+    assert (line.in_flight, line.abandoned, line.busy, line.idle) == (1, 1, False, True)
+    assert not line.try_take()
+    assert line.arrive(2, 30.0, 0.0) == []
+    assert not line.idle
+    assert line.release(abandoned=True) == [Grant(2)]
+    assert (line.in_flight, line.abandoned, line.busy) == (1, 0, True)
+
+
+def test_a_successor_starts_with_nothing_abandoned():
+    """As with nothing in flight."""
+    for after in (Line.forget_running, lambda line: line.open(1, 0.0)):
+        line = serving()
+        line.arrive(1, 30.0, 0.0)
+        line.abandon()
+        after(line)
+        assert (line.in_flight, line.abandoned) == (0, 0)
+        line.abandon()
+        assert line.abandoned == 0

@@ -181,3 +181,13 @@ def test_refusals_are_the_daemons_own_words(cli: Cli, stub: StubDaemon) -> None:
     stub.answers["POST", "/api/evict"] = (404, {"error": {"message": "model 'x' not found", "code": 404}})
     said = cli("evict", "x")
     assert (said.code, said.out, said.err) == (1, "", "error: model 'x' not found\n")
+
+
+def test_ps_marks_answers_that_nobody_listens_to(cli: Cli, stub: StubDaemon) -> None:
+    """Who sees it busy sees that it works for nobody, and how many wait for that."""
+    rows = [{**ROW, "abandoned": 1}, {**ROW, "abandoned": 1, "waiting": 0}, {**ROW, "abandoned": 0}]
+    stub.answers["GET", "/api/ps"] = (200, {"models": rows})
+    _, both, alone, none = cli("ps").out.splitlines()
+    assert " 1 (1 abandoned, +3) " in both
+    assert " 1 (1 abandoned) " in alone
+    assert " 1 (+3) " in none

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from blazar.adapters.cli import following
+from blazar.adapters.cli.following import FOLLOWED
 from blazar.adapters.cli.root import Changed
 from blazar.adapters.cli.verbs import config
 from blazar.adapters.files.daemonfiles import DaemonNote
@@ -167,7 +169,23 @@ def test_a_daemon_that_does_not_tell_holds_nothing_up(cli: Cli, running: Callabl
     stub.answers["GET", "/api/config"] = (200, {"path": "/elsewhere", "values": {"port": "7"}})
     assert "restart" in cli("config", "set", "port", "7").out
     stub.answers["GET", "/api/config"] = (500, {"error": "no"})
-    assert cli("config", "set", "port", "9").code == 0
+    assert cli("config", "set", "port", "9").out.endswith(f"{teaching.config_needs_restart('port')}\n")
+    said = cli("config", "set", "slots", "9")
+    assert (said.code, said.out.splitlines()[-1]) == (0, teaching.config_followed_soon(FOLLOWED))
+
+
+def test_setting_returns_once_the_daemon_has_read_the_file(
+    cli: Cli, running: Callable[..., None], stub: StubDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What comes next finds the new value in force; nothing is asked where nothing was changed."""
+    running({"slots": "1"})
+    shown = stub.answers["GET", "/api/config"][1]
+    shown["behind"] = True
+    monkeypatch.setattr(following.time, "sleep", lambda _: shown.update(behind=False))
+    assert teaching.config_followed_soon(FOLLOWED) not in cli("config", "set", "slots", "1").out
+    assert len(stub.asked) == 2
+    cli("config", "set", "slots", "1")
+    assert len(stub.asked) == 2
 
 
 def test_what_should_be_known_since_is_told(cli: Cli, root: FakeRoot, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from blazar.adapters.cli.following import FOLLOWED, Followed
+from blazar.adapters.cli.verbs import config_edit
 from blazar.adapters.cli.verbs.config_edit import editor
+from blazar.domain import teaching
 from blazar.domain.errors import Refusal, StoreTrouble
 from tests.support.command_line import Cli, FakeRoot, Terminal
 
@@ -66,7 +69,7 @@ def test_a_wrong_text_is_kept_aside(cli: Cli, root: FakeRoot, edits: Editor, cop
     assert said.err.splitlines() == [
         f"error: {copy} line 1: wrong",
         f"error: {copy} line 2: worse",
-        f"error: what you wrote is kept in {copy}",
+        f"error: {root.places.config_file} is unchanged; what you wrote is kept in {copy}",
     ]
     assert (copy.read_text(), root.settings.data) == ("wrong", b"port = 1\n")
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
@@ -147,6 +150,53 @@ def test_the_environment_names_the_editor(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
     with pytest.raises(Refusal, match="no editor was found: set VISUAL or EDITOR"):
         editor({})
+
+
+@pytest.mark.parametrize(
+    ("stdin", "stdout", "term"), [(False, True, "xterm"), (True, False, "xterm"), (True, True, "dumb")]
+)
+def test_what_is_usual_needs_a_terminal(
+    cli: Cli,
+    root: FakeRoot,
+    copies: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    stdin: bool,
+    stdout: bool,
+    term: str,
+) -> None:
+    """To type at and to draw on; without, another verb is named, and nothing is left or changed."""
+    usual = copies.parent / "vi"
+    usual.write_text("#!/bin/sh\necho 'port = 2' > \"$1\"\n")
+    usual.chmod(0o755)
+    root.env.update(PATH=str(copies.parent), TERM=term)
+    asked = {sys.stdin: stdin, sys.stdout: stdout}
+    monkeypatch.setattr(config_edit, "is_terminal", lambda stream: asked.get(stream, stdout))
+    said = cli("config", "edit")
+    assert (said.code, said.err) == (1, f"error: {teaching.editor_without_terminal(str(root.places.config_file))}\n")
+    assert (root.settings.data, [*copies.iterdir()]) == (b"port = 1\n", [])
+    root.env["EDITOR"] = str(usual)
+    assert cli("config", "edit").code == 0
+
+
+def test_what_an_editor_leaves_beside_the_copy_goes_too(cli: Cli, edits: Editor, copies: Path) -> None:
+    """A swap file holds what the configuration holds; it stays only with a text that is kept."""
+    leave = "file.with_name(f'.{file.name}.swp').touch(); file.with_name(f'{file.name}~').touch()"
+    edits(f"{leave}; sys.exit(1)")
+    assert cli("config", "edit").code == 1
+    assert [*copies.iterdir()] == []
+    edits(f"{leave}; file.write_text('wrong')")
+    cli("config", "edit")
+    assert len([*copies.iterdir()]) == 3
+
+
+def test_an_edit_waits_for_the_running_daemon(cli: Cli, edits: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it does not follow in time, that is said; an edit that changes nothing asks nobody."""
+    monkeypatch.setattr(config_edit, "follow", lambda _: Followed(there=True, late=True))
+    edits("file.write_text('port = 2')")
+    assert cli("config", "edit").out.endswith(f"\n{teaching.config_followed_soon(FOLLOWED)}\n")
+    edits("")
+    assert teaching.config_followed_soon(FOLLOWED) not in cli("config", "edit").out
 
 
 def test_an_editor_that_is_no_command_line_is_a_sentence() -> None:

@@ -5,6 +5,7 @@ from blazar.application.engines.check_currency import Currency
 from blazar.application.engines.install_release import Installed
 from blazar.application.engines.pick_release import Picked
 from blazar.application.engines.update_engine import Outcome, Update
+from blazar.domain import teaching
 from blazar.domain.assets import Choice
 from blazar.domain.kinds import EngineKind
 from blazar.domain.releases import Asset, Release
@@ -113,3 +114,11 @@ def test_a_check_that_could_not_look_everything_up(cli: Cli, root: FakeRoot) -> 
     assert said.code == 1
     assert "blazar engine unpin b1" in said.out
     assert cli("engine", "check", "-q").out == ""
+
+
+def test_a_kind_of_files_is_passed_over_with_a_note(cli: Cli, root: FakeRoot) -> None:
+    """Nobody was asked, and that is well: exit code 0."""
+    root.engines.answer, root.engines.rows = (), {"b1": engine("b1")}
+    said = cli("engine", "check")
+    assert (said.code, said.out, said.err) == (0, "", teaching.check_passed_over("llamacpp", "b1") + "\n")
+    assert cli("engine", "check", "-q").err == ""

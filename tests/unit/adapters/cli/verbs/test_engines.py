@@ -6,7 +6,7 @@ from pathlib import Path
 
 from blazar.adapters.cli.root import Pruning
 from blazar.application.engines.remove_engine import Removed
-from blazar.domain.kinds import EngineKind
+from blazar.domain.kinds import EngineKind, Provenance
 from tests.support.command_line import Cli, FakeRoot, engine
 
 
@@ -123,3 +123,25 @@ def test_models_that_insist_on_what_is_gone_are_a_warning_of_their_own(cli: Cli,
         "brings one back, blazar config unset model_overrides.g.engine lets others serve\n"
     )
     assert cli("engine", "rm", "m2", "--json").json()["unserved"] == ["g", "st"]
+
+
+def test_which_builds_a_pin_is_about(cli: Cli, root: FakeRoot) -> None:
+    """Those that are pinned, and those that can be: what was not installed by us cannot, nor what is already."""
+    root.engines.rows = {
+        "b1": replace(engine("b1"), pinned=True),
+        "b0": engine("b0", active=False),
+        "local": replace(engine("local", active=False), provenance=Provenance.LOCAL),
+    }
+    assert cli("engine", "list", "-q", "--pinned").out == "b1\n"
+    assert cli("engine", "list", "-q", "--pinnable").out == "b0\n"
+    root.engines.rows = {"b0": engine("b0")}
+    assert cli("engine", "list", "--pinned").err == "no build is pinned\n"
+    assert cli("engine", "list", "-q", "--pinned").out == ""
+
+
+def test_a_build_that_cannot_run_is_marked(cli: Cli, root: FakeRoot) -> None:
+    """In the table and in JSON."""
+    root.engines.rows = {"b1": engine("b1")}
+    root.engines.flaws = {"b1": "its program is gone"}
+    assert cli("engine", "list").out.splitlines()[1].endswith("BROKEN: its program is gone")
+    assert cli("engine", "list", "--json").json()["engines"][0]["flaw"] == "its program is gone"

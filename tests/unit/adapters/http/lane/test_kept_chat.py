@@ -8,7 +8,7 @@ import pytest
 from blazar.adapters.http.lane.openai_jobs import chat, completion
 from blazar.application.kept.completions import Filters
 from blazar.domain.errors import Malformed
-from blazar.domain.wire.responses_kept import Paging
+from blazar.domain.wire.paging import Page
 from tests.support.kept_rig import CHAT, KeptRig, run_kept
 from tests.support.lane_rig import DONE, chunk, usage_chunk, whole_chat
 
@@ -80,7 +80,7 @@ def test_a_stream_that_breaks_is_not_kept() -> None:
         await rig.until(rig.tasks[-1].done)
         assert reply.finished
         assert b'"error"' in reply.body
-        assert rig.completions.page("", Paging(), Filters())[0] == []
+        assert rig.completions.page("", Page(), Filters())[0] == []
 
     run_kept(test)
 

@@ -313,6 +313,7 @@ def test_odd_a_child_that_cannot_be_stopped_keeps_its_place() -> None:
         reply.leave()
         await rig.clock.settle()
         assert (rig.tasks[0].done(), rig.exchange.aborted, rig.lease.released) == (True, False, [])
+        assert rig.lease.abandoned == [9.0]
         await rig.answer(whole_chat())
         assert (reply.status, rig.lease.released) == (0, [(9.0, False)])
 
@@ -328,7 +329,7 @@ def test_what_it_streams_ends_with_its_client() -> None:
         rig.exchange.head(200, SSE)
         reply.leave()
         await rig.clock.settle()
-        assert (rig.exchange.aborted, rig.lease.released) == (True, [(None, False)])
+        assert (rig.exchange.aborted, rig.lease.released, rig.lease.abandoned) == (True, [(None, False)], [])
 
     run(test)
 

@@ -123,3 +123,11 @@ def test_reset_clears_breakers() -> None:
     assert call(app, "POST", "/api/ps", body={"reset": True}).json() == {"reset": ["crashy"]}
     answer = call(app, "POST", "/api/ps", body={"reset": False})
     assert (answer.status, answer.json()) == (400, {"error": teaching.field_must("reset", "true")})
+
+
+def test_answers_that_nobody_listens_to_are_counted_apart() -> None:
+    """They are in flight, and hold nothing up."""
+    parts = Parts(SMALL)
+    parts.supervising.running = [VIEW._replace(in_flight=1, abandoned=1)]
+    (row,) = call(parts.app, "GET", "/api/ps").json()["models"]
+    assert (row["in_flight"], row["abandoned"]) == (1, 1)

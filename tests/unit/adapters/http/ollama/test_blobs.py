@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from blazar.adapters.http.asgi import Message
-from blazar.adapters.http.ollama.blobs import PIECE, BlobUploads
+from blazar.adapters.http.ollama.blobs import PIECE, blob_uploads
 from blazar.adapters.http.record import RECORD, RequestRecord
 from blazar.domain import teaching
 from blazar.domain.errors import StoreTrouble
@@ -25,7 +25,7 @@ class Side:
     def __init__(self) -> None:
         self.blobs = MemoryBlobs()
         self.behind = Spy()
-        self.door = BlobUploads(self.behind, self.blobs)
+        self.door = blob_uploads(self.behind, self.blobs)
 
     def scope(self, digest: str) -> Any:
         scope = scope_of("POST", f"/api/blobs/{digest}")

@@ -8,7 +8,7 @@ import pytest
 
 from blazar.adapters.http.asgi import Message
 from blazar.adapters.http.openai import uploads
-from blazar.adapters.http.openai.uploads import PIECE, Uploads
+from blazar.adapters.http.openai.uploads import PIECE, file_uploads
 from blazar.adapters.http.record import RECORD, RequestRecord
 from tests.support.batching import Batches
 from tests.unit.adapters.http.asgi_calls import Answer, Spy, run, scope_of
@@ -35,7 +35,7 @@ class Side:
     def __init__(self) -> None:
         self.batches = Batches()
         self.behind = Spy()
-        self.door = Uploads(self.behind, self.batches.shelf)
+        self.door = file_uploads(self.behind, self.batches.shelf)
 
     def send(self, *chunks: bytes, kind: str = "multipart/form-data; boundary=edge", key: str = "") -> Answer:
         headers = [("content-type", kind), ("content-length", str(sum(map(len, chunks))))]
