@@ -21,8 +21,11 @@ def flaw_of(engine: Engine) -> str:
             return teaching.flaw_gone(engine.server_path)
         if not program.stat().st_size:
             return teaching.flaw_empty(engine.server_path)
-        if not os.access(program, os.X_OK):
-            return teaching.flaw_not_executable(engine.server_path)
+        started = (
+            engine.command[0] if engine.command else engine.server_path
+        )  # a script may be an interpreter's first word
+        if not os.access(started, os.X_OK):
+            return teaching.flaw_not_executable(started)
         hollow = _hollow(program.parent) if engine.provenance in _OURS else []
     except (OSError, ValueError) as error:
         return teaching.flaw_unreadable(engine.server_path, getattr(error, "strerror", None) or str(error))

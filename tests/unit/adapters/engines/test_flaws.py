@@ -1,6 +1,8 @@
 """What keeps a build from running, by its files."""
 
 import os
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,14 @@ def test_a_program_that_may_not_be_executed(build: Engine) -> None:
     """A copy by hand may lose it."""
     Path(build.server_path).chmod(0o644)
     assert flaw_of(build) == teaching.flaw_not_executable(build.server_path)
+
+
+def test_a_script_is_started_by_its_interpreter(build: Engine) -> None:
+    """What need be executable is the first word of the command."""
+    Path(build.server_path).chmod(0o644)
+    assert flaw_of(replace(build, command=(sys.executable, build.server_path))) == ""
+    gone = f"{build.server_path}-interpreter"
+    assert flaw_of(replace(build, command=(gone, build.server_path))) == teaching.flaw_not_executable(gone)
 
 
 def test_libraries_without_a_byte(build: Engine) -> None:
