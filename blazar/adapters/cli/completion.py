@@ -115,16 +115,21 @@ _FIND = """\
 """
 
 
-def _bash(tree: list[Node]) -> str:
-    find = _FIND.format(
-        first=1,
-        current="COMP_CWORD",
-        word="${COMP_WORDS[i]}",
-        before="${COMP_WORDS[COMP_CWORD-1]}",
+def _found(tree: list[Node], first: int, current: str, words: str) -> str:
+    """What finds the verb and its words; the shells differ in where a line's words stand, and from which number on."""
+    return _FIND.format(
+        first=first,
+        current=current,
+        word=f"${{{words}[i]}}",
+        before=f"${{{words}[{current}-1]}}",
         valued=_valued(tree),
         groups=_groups(tree),
         cases=_cases(tree),
     )
+
+
+def _bash(tree: list[Node]) -> str:
+    find = _found(tree, 1, "COMP_CWORD", "COMP_WORDS")
     return f"""\
 # bash completion for blazar: source <(blazar completion bash)
 _blazar() {{
@@ -141,15 +146,7 @@ complete -o default -F _blazar blazar
 
 
 def _zsh(tree: list[Node]) -> str:
-    find = _FIND.format(
-        first=2,
-        current="CURRENT",
-        word="${line[i]}",
-        before="${line[CURRENT-1]}",
-        valued=_valued(tree),
-        groups=_groups(tree),
-        cases=_cases(tree),
-    )
+    find = _found(tree, 2, "CURRENT", "line")
     return f"""\
 #compdef blazar
 # zsh completion for blazar: blazar completion zsh > "${{fpath[1]}}/_blazar"

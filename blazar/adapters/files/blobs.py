@@ -101,7 +101,7 @@ class _Checked(Intake):
         self._seen = hashlib.sha256()
 
     @property
-    def size(self) -> int:  # type: ignore[override]
+    def size(self) -> int:  # type: ignore[override] # the port's is a variable, and the intake behind counts
         return self._intake.size
 
     def write(self, data: bytes) -> None:

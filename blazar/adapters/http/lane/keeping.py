@@ -153,7 +153,7 @@ class KeptReply(Reply):
         self._reply.release()
 
     @property
-    def gone(self) -> bool:  # type: ignore[override]
+    def gone(self) -> bool:  # type: ignore[override] # the port's is a variable, and the door behind sets its own
         return self._reply.gone
 
     @property

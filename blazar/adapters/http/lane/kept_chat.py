@@ -23,10 +23,10 @@ _END: Final = 16
 class KeptChat(Keeps):
     """Made only for a request that asks for it: nothing of this is on the way of the others."""
 
-    stores: Final = True  # type: ignore[misc]
-    background: Final = False  # type: ignore[misc]
-    collects: Final = True  # type: ignore[misc]
-    previous: Final = ""  # type: ignore[misc]
+    stores = True
+    background = False
+    collects = True
+    previous = ""
     references: Sequence[str] = ()
     files: Sequence[str] = ()
 
