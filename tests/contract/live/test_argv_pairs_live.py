@@ -31,10 +31,10 @@ from blazar.application.ports.upstream import ChildCall
 from blazar.domain.kinds import Provenance
 from blazar.domain.launch import Places
 from blazar.domain.records import Engine
-from tests.contract.live.conftest import smollm2
 from tests.contract.live.test_fit_devices_live import ARCHIVE, worker
 from tests.fakes.catalog import a_model
 from tests.fakes.engines import an_engine
+from tests.matrix.gateway import smollm2
 from tests.support import argv_space
 from tests.support.argv_space import Setup
 from tests.support.builds import unpacked

@@ -22,7 +22,7 @@ from blazar.domain.argv import compile_argv
 from blazar.domain.fit.compute import compute_bytes, served_outputs
 from blazar.domain.fit.gguf import shape_from_gguf
 from blazar.domain.fit.settings import Settings
-from tests.contract.live.conftest import smollm2
+from tests.matrix.gateway import smollm2
 from tests.support.builds import unpacked
 from tests.support.daemon import WATCHDOG, wait_until
 from tests.support.shared import shared

@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.contract.live.conftest import Gateway, smollm2
+from tests.contract.live.conftest import Gateway
+from tests.matrix.gateway import smollm2
 
 
 class Said(NamedTuple):

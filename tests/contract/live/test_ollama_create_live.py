@@ -9,7 +9,8 @@ from typing import Any
 import ollama
 import pytest
 
-from tests.contract.live.conftest import Gateway, smollm2
+from tests.contract.live.conftest import Gateway
+from tests.matrix.gateway import smollm2
 from tests.support.daemon import Daemon
 
 pytest.importorskip("xllamacpp", reason="needs the embedded engine: pip install -e '.[embedded]'")

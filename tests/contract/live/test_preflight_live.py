@@ -9,9 +9,9 @@ import pytest
 
 from blazar.adapters.net.rpc_workers import RpcWorkers
 from blazar.application.ports.workers import State, Worker
-from tests.contract.live.conftest import smollm2
 from tests.contract.live.test_fit_devices_live import worker
 from tests.contract.live.test_socket_live import archive_server
+from tests.matrix.gateway import smollm2
 from tests.support.daemon import ONE_THREAD, Daemon
 
 EMBED_CTX = 2048
