@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench import config, moments, normalising, planning, quiet, rig
+from bench import accounting, config, moments, normalising, planning, quiet, rig
 from bench.table import Facts, Rounds, Table, text
 
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "5"))
@@ -79,6 +79,8 @@ def commands(gateway: rig.Gateway, facts: Facts) -> None:
     note(facts, python=moments.verb_cpu([sys.executable, "-c", "pass"], gateway.env))
     note(facts, **planning.plans_ms(), first_plan=planning.first_plan_ms(), fit_import=planning.import_cpu(gateway.env))
     note(facts, **normalising.normalised_ms())
+    with tempfile.TemporaryDirectory() as folder:
+        note(facts, **accounting.accounting_us(), key_change=accounting.key_change_ms(Path(folder)))
     with tempfile.TemporaryDirectory() as folder:
         note(facts, fit=planning.fit_verb_cpu(Path(folder), gateway.env))
     with tempfile.TemporaryDirectory() as folder:

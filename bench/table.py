@@ -103,6 +103,8 @@ class Table:
             ),
             Row("1000 held streams, memory each", fact.get("held_kib", []), "KiB", most=64),
             Row("small requests meanwhile, p99", fact.get("held_p99", []), "ms", most=50),
+            Row("CPU of key, queue and account per request, 10 000 keys", fact.get("accounting", []), "µs", most=25),
+            Row("one key of 10 000 changed and in force", fact.get("key_change", []), "ms", most=1000),
             Row("RSS idle, one model loaded", fact.get("rss", []), "MB", most=90),
             Row("serve to listening", fact.get("listen", []), "s", most=0.4),
             Row("serve to first proxied answer", fact.get("ready", []), "s", most=1.2),

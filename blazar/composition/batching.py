@@ -1,6 +1,5 @@
 """Kept files and batches, put together: where they lie, who answers their requests, what runs beside. Decides no rule."""
 
-from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from blazar.adapters.files.batch_papers import DiskBatchPapers
@@ -9,17 +8,14 @@ from blazar.adapters.hardware.disk import SystemDisk
 from blazar.adapters.http.lane.asking import LaneAsking
 from blazar.adapters.http.lane.core import Lane
 from blazar.adapters.http.lane.rows import HOT_PATHS
-from blazar.adapters.http.layers.doors import Key
 from blazar.application.batches.ledger import Ledger
 from blazar.application.batches.manage import ManageBatches
 from blazar.application.batches.runner import BatchRunner
 from blazar.application.batches.tend import TendKept
-from blazar.application.batches.turns import Turns
 from blazar.application.batches.work import BatchWork
 from blazar.application.files.shelf import FileShelf
 from blazar.application.kept.read_files import ReadFiles
 from blazar.application.ports.saved import SavedStore
-from blazar.application.supervise.views import InstanceView
 from blazar.composition.foundation import Foundation
 from blazar.composition.lifespan import Lifecycle
 from blazar.composition.tasks import BackgroundTask, guarded
@@ -39,22 +35,25 @@ def read_files_in(foundation: Foundation, saved: SavedStore) -> ReadFiles:
 class Batching:
     """One per daemon."""
 
-    def __init__(
-        self, foundation: Foundation, saved: SavedStore, lane: Lane, views: Callable[[], Sequence[InstanceView]]
-    ) -> None:
-        self._ground, self._lane, self._views = foundation, lane, views
+    def __init__(self, foundation: Foundation, saved: SavedStore, lane: Lane) -> None:
+        self._ground, self._lane = foundation, lane
         folder = foundation.folders.files
         kept = kept_files(foundation)
         self.papers = DiskBatchPapers(folder, kept)
         self.shelf = FileShelf(saved, kept, foundation.clock, foundation.entropy)
 
     @cached_property
-    def runner(self) -> BatchRunner:
-        """Asks by the lane, in the owner's name."""
+    def asking(self) -> LaneAsking:
+        """By the lane, in the owner's name; keys and accounts as they are then."""
         ground = self._ground
-        asking = LaneAsking(self._lane, ground.clock, ground.meter, self._keys, ground.entropy.token(4), guarded)
-        ledger = Ledger(self.shelf.store, ground.clock)
-        return BatchRunner(BatchWork(ledger, self.papers, asking, Turns(self._views), self.shelf), guarded)
+        boot, tab_of = ground.entropy.token(4), ground.accounts.tab_of
+        return LaneAsking(self._lane, ground.clock, ground.meter, lambda: ground.keys, boot, guarded, tab_of=tab_of)
+
+    @cached_property
+    def runner(self) -> BatchRunner:
+        """Asks one request after the other."""
+        ledger = Ledger(self.shelf.store, self._ground.clock)
+        return BatchRunner(BatchWork(ledger, self.papers, self.asking, self.shelf), guarded)
 
     @cached_property
     def manage(self) -> ManageBatches:
@@ -76,6 +75,3 @@ class Batching:
         """The request under way is given up, and asked again by the next daemon."""
         for part in reversed(self._parts):
             await part.aclose()
-
-    def _keys(self) -> list[Key]:
-        return [Key(key.name, key.key, tuple(key.models)) for key in self._ground.config.keys]

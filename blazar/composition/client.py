@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from blazar.adapters.cli.locate import Target, api_key, find_target, read_note, takes_key_from_file
-from blazar.adapters.cli.root import Engines, Models, Root, Settings
+from blazar.adapters.cli.root import ApiKeys, Engines, Models, Root, Settings
 from blazar.adapters.files.folders import Folders, folders_from
 from blazar.adapters.hardware.processes import SystemProcesses
 
@@ -44,12 +44,14 @@ class ClientRoot(Root):
         return find_target(self._args.target, self.env, self.places.run, self.processes)
 
     def client(self) -> "DaemonClient":
-        return self._client_of(self.target().url)
+        target = self.target()
+        return self._client_of(target.url, ours=target.note is not None)
 
-    def _client_of(self, url: str) -> "DaemonClient":
+    def _client_of(self, url: str, *, ours: bool) -> "DaemonClient":
         from blazar.adapters.cli.client import DaemonClient
 
-        return DaemonClient(url, api_key(self.env, self.places.config_file, url), lambda: self._key_trouble(url))
+        key = api_key(self.env, self.places.config_file, url)
+        return DaemonClient(url, key, lambda: self._key_trouble(url), ours=ours)
 
     def _key_trouble(self, url: str) -> str:
         """What is wrong with the file that a key would be taken from, as `config validate` tells it; "" where nothing is."""
@@ -88,6 +90,12 @@ class ClientRoot(Root):
     def settings(self) -> Settings:
         return self.local.settings()
 
+    @property
+    def keys(self) -> ApiKeys:
+        from blazar.composition.keys import LocalKeys
+
+        return LocalKeys(self.local)
+
     def fit(self, question: Mapping[str, Any]) -> dict[str, Any]:
         from blazar.composition.preview import preview_here
 
@@ -124,7 +132,7 @@ class ClientRoot(Root):
         note = read_note(self.places.run, self.processes)
         if note is None:
             return []
-        rows = self._client_of(note.url).call("GET", "/api/ps").get("models") or []
+        rows = self._client_of(note.url, ours=True).call("GET", "/api/ps").get("models") or []
         return [str(row["name"]) for row in rows if row.get("engine") == tag]
 
     def close(self) -> None:

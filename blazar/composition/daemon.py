@@ -32,7 +32,6 @@ from blazar.adapters.http.lane.asgi import Hot
 from blazar.adapters.http.lane.core import Lane
 from blazar.adapters.http.lane.fetching import Fetching
 from blazar.adapters.http.lane.keeping import Keeper
-from blazar.adapters.http.lane.relay import Limits as LaneLimits
 from blazar.adapters.http.lane.runs import Runs
 from blazar.adapters.http.manage.children import Children as ChildrenPages
 from blazar.adapters.http.manage.children import children_blueprint
@@ -54,7 +53,9 @@ from blazar.adapters.net.pictures import PublicPictures
 from blazar.adapters.net.rpc_workers import RpcWorkers
 from blazar.adapters.store.catalog import SqliteEngineCatalog, SqliteModelCatalog
 from blazar.adapters.store.database import Database
+from blazar.adapters.store.ledger import SqliteLedger
 from blazar.adapters.store.saved import SqliteSaved
+from blazar.application.access.record_usage import RecordUsage
 from blazar.application.config.live import LiveConfig
 from blazar.application.config.model import Config
 from blazar.application.engines.enrol_engines import EnrolEngines
@@ -87,9 +88,11 @@ from blazar.application.supervise.reaper import Reaper
 from blazar.application.supervise.sizing import Sizing
 from blazar.application.supervise.supervisor import Supervisor
 from blazar.application.supervise.surroundings import Limits
+from blazar.composition.answering import lane_limits, reconfigure, remembering
 from blazar.composition.batching import Batching, read_files_in
 from blazar.composition.cautions import open_door
 from blazar.composition.currency import CurrencyTask, live_currency
+from blazar.composition.exporting import scrubbing
 from blazar.composition.forks import (
     ServedHere,
     architecture_source,
@@ -100,11 +103,16 @@ from blazar.composition.forks import (
     registry_of,
 )
 from blazar.composition.foundation import Foundation
+from blazar.composition.keys import key_pages
 from blazar.composition.lifespan import Closing
 from blazar.composition.preview import Beside, PreviewBeside, open_registry
+from blazar.composition.raw_lanes import raw_lane
 from blazar.composition.reloading import Applier, ApplyAll, Source
+from blazar.composition.samplers import SamplerDefaults
+from blazar.composition.securing import certificate_row
 from blazar.composition.starting import EnrolAtStart, WatchChildren, preload_models
 from blazar.composition.tasks import BackgroundTask, guarded
+from blazar.composition.telling import hint_task, why_pages
 from blazar.domain import teaching
 from blazar.domain.launch import Places
 from blazar.domain.routing import Rules
@@ -130,6 +138,7 @@ def supervision_limits(config: Config) -> Limits:
         idle_timeout_secs=config.idle_timeout_secs,
         model_load_timeout_secs=config.model_load_timeout_secs,
         spawn_mem_guard=config.spawn_mem_guard,
+        adaptive_slots=config.adaptive_slots,
         pinned=frozenset(name for name, override in config.model_overrides.items() if override.pin),
     )
 
@@ -138,18 +147,6 @@ def routing_rules(live: LiveConfig) -> Rules:
     """`[engine_routing]` as it is now: who asks after a reload gets the new one."""
     table = live.config.engine_routing
     return Rules(table.mode, table.policy)
-
-
-def lane_limits(config: Config) -> LaneLimits:
-    """The times that the lane watches. Our keep-alive comments follow the engine's switch (case D5)."""
-    limits = LaneLimits(
-        header_timeout=config.child_header_timeout_secs,
-        picture_timeout=config.sdcpp_child_header_timeout_secs,
-        fetches=config.image_fetch == "public",
-        late_tokens=config.late_chunking_max_tokens,
-    )
-    pings = config.sse_ping_interval
-    return limits if pings is None else limits._replace(heartbeat=float(max(0, pings)))
 
 
 def installation_of(foundation: Foundation) -> Installation:
@@ -167,6 +164,7 @@ def installation_of(foundation: Foundation) -> Installation:
         refused_since=to_the_second(live.refused.since) if live.refused is not None else "",
         restart_needed=live.pending,
         warnings=(*live.loaded.warnings, *open_door(foundation.config, foundation.url)),
+        certificate=certificate_row(foundation.tls, foundation.clock.wall()),
     )
 
 
@@ -200,7 +198,7 @@ def apply_to(supervisor: Supervisor, lane: Lane, probe: HelpProbe, lister: Engin
     """A reload, for the parts that the daemon is built of."""
 
     async def apply(old: Config, config: Config) -> None:
-        lane.limits = lane_limits(config)
+        reconfigure(lane, config)
         if config.engine_env != old.engine_env:
             # What a build said in another environment need not hold: it may have found other libraries, and other cards.
             probe.forget()
@@ -230,6 +228,9 @@ class Daemon(containers.DeclarativeContainer):
     catalog = providers.Singleton(SqliteModelCatalog, database)
     engines = providers.Singleton(SqliteEngineCatalog, database)
     saved = providers.Singleton(SqliteSaved, folders.saved)
+    usage = providers.Singleton(
+        RecordUsage, foundation.provided.accounts, providers.Singleton(SqliteLedger, database), clock
+    )
     weights = providers.Singleton(DiskWeightFiles, folders.models)
     builds = providers.Singleton(ArchiveBuilds, folders.engines, processes)
     system = providers.Singleton(SystemCensus)
@@ -364,8 +365,13 @@ class Daemon(containers.DeclarativeContainer):
         schemas,
         providers.Singleton(lane_limits, config),
         keeper=providers.Singleton(Keeper, keep_answer, recall, read_files, runs, clock),
-    ).add_attributes(fetching=fetching)
-    batching = providers.Singleton(Batching, foundation, saved, lane, supervisor.provided.views)
+    ).add_attributes(
+        fetching=fetching,
+        raw_lanes=providers.Callable(partial, raw_lane, live, catalog, planner),
+        sampling=providers.Singleton(SamplerDefaults, live, catalog),
+        remembering=providers.Singleton(remembering, supervisor, clock, config),
+    )
+    batching = providers.Singleton(Batching, foundation, saved, lane)
     reload = providers.Singleton(
         ReloadConfig,
         live,
@@ -390,7 +396,11 @@ class Daemon(containers.DeclarativeContainer):
     fit = providers.Singleton(Fit, providers.Singleton(PreviewBeside, preview), supervisor.provided.tenants)
     blueprints = providers.List(
         providers.Singleton(meta_blueprint, providers.Singleton(Meta, clock, meter, blazar.__version__)),
-        providers.Singleton(children_blueprint, providers.Singleton(ChildrenPages, supervisor, list_models, clock)),
+        providers.Singleton(
+            children_blueprint,
+            providers.Singleton(ChildrenPages, supervisor, list_models, clock, foundation.provided.series.speed),
+        ),
+        providers.Singleton(why_pages, foundation),
         providers.Singleton(
             reports_blueprint,
             providers.Singleton(
@@ -404,12 +414,18 @@ class Daemon(containers.DeclarativeContainer):
         ),
         providers.Singleton(
             events_blueprint,
-            providers.Singleton(EventPages, events, providers.Callable(partial, standing_troubles, live, clock)),
+            providers.Singleton(
+                EventPages,
+                events,
+                providers.Callable(partial, standing_troubles, live, clock),
+                providers.Callable(partial, scrubbing, live),
+            ),
         ),
         providers.Singleton(
             config_blueprint,
             providers.Singleton(ConfigPages, providers.Singleton(ShowConfig, live, config_file, watch.provided.behind)),
         ),
+        providers.Singleton(key_pages, foundation, env, catch_up, usage),
         providers.Singleton(fit_blueprint, fit),
         providers.Singleton(responses_blueprint, providers.Singleton(Responses, recall, runs)),
         providers.Singleton(completions_blueprint, providers.Singleton(Completions, saved)),
@@ -429,6 +445,7 @@ class Daemon(containers.DeclarativeContainer):
                 blobs.provided.has,
                 planner.provided.takes_pictures,
                 catch_up,
+                planner.provided.words_tools,
             ),
         ),
     )
@@ -451,6 +468,8 @@ class Daemon(containers.DeclarativeContainer):
         providers.Singleton(Closing, saved.provided.close),
         providers.Singleton(Closing, children.provided.close),
         events,  # before the supervisor, so that listeners hear the last child go
+        usage,  # before whatever answers, so that the last answers are written down
+        providers.Singleton(BackgroundTask, "usage", usage.provided.run),
         reaper,
         providers.Singleton(Closing, probe.provided.close),
         enrolment,
@@ -460,6 +479,7 @@ class Daemon(containers.DeclarativeContainer):
         preload,
         watching,
         currency_watch,
+        providers.Singleton(hint_task, supervisor, specs, clock),
         served_here,
         forks,
         batching,

@@ -10,9 +10,10 @@ import blazar
 from blazar.adapters.hardware.processes import SystemProcesses
 from blazar.adapters.http.entrance import Entrance
 from blazar.adapters.http.hosts import machine_names
-from blazar.adapters.http.layers.doors import Doors, Key
+from blazar.adapters.http.layers.doors import Doors
 from blazar.adapters.http.layers.order import Doorway
 from blazar.adapters.telemetry.audit import AuditLog
+from blazar.adapters.telemetry.chronicle import Chronicle
 from blazar.adapters.telemetry.clock import MonotonicClock
 from blazar.adapters.telemetry.entropy import OsEntropy
 from blazar.adapters.telemetry.events import LogEvents
@@ -20,32 +21,60 @@ from blazar.adapters.telemetry.fanout import FanoutMeter
 from blazar.adapters.telemetry.feed import Feed
 from blazar.adapters.telemetry.logs import DaemonLog
 from blazar.adapters.telemetry.metrics import PrometheusMeter
+from blazar.adapters.telemetry.observations import Observations
+from blazar.adapters.telemetry.recent import RecentRequests
 from blazar.adapters.telemetry.refusals import KeyRefusals
+from blazar.application.access.accounts import Accounts
 from blazar.application.config.live import LiveConfig
 from blazar.application.config.log_filter import parse_filter
+from blazar.composition.exporting import OtlpSwitch, collector_of
+from blazar.domain.keys import Key
 
 if TYPE_CHECKING:
     from blazar.adapters.files.folders import Folders
+    from blazar.adapters.http.server.certificates import Certificates
     from blazar.application.config.layers import Loaded
     from blazar.application.config.model import Config
+    from blazar.application.config.tables import ApiKey
     from blazar.composition.lifespan import Lifecycle
+
+
+def key_of(key: "ApiKey") -> Key:
+    """A `[[keys]]` entry as the doors know it."""
+    return Key(
+        key.name,
+        key.key,
+        tuple(key.models),
+        rpm=key.rpm,
+        tpm=key.tpm,
+        daily_tokens=key.daily_tokens,
+        max_concurrent=key.max_concurrent,
+        weight=key.weight,
+    )
 
 
 class Foundation:
     """The first parts. The log is open already: what goes wrong from here on must be in it."""
 
-    def __init__(self, loaded: "Loaded", folders: "Folders", log: DaemonLog, url: str) -> None:
+    def __init__(
+        self, loaded: "Loaded", folders: "Folders", log: DaemonLog, url: str, tls: "Certificates | None" = None
+    ) -> None:
         self.live = LiveConfig(loaded)
         self.folders = folders
         self.log = log
-        self.url = url
+        self.url, self.tls = url, tls
         self.clock = MonotonicClock()
         self.entropy = OsEntropy()
         self.processes = SystemProcesses()
-        self.events = Feed(LogEvents(), self.clock)
+        self.chronicle = Chronicle(LogEvents(), self.clock)
+        self.recent = RecentRequests(self.clock)
+        self.events = Feed(self.chronicle, self.clock)
         self.refusals = KeyRefusals(self.events, self.clock)
         self.series = PrometheusMeter(self.clock, blazar.__version__)
         self.audit = AuditSwitch(self)
+        self.otlp = OtlpSwitch(self)
+        self.accounts = Accounts()
+        self._keys: tuple[tuple[ApiKey, ...], tuple[Key, ...]] = ((), ())
         self.entrance = Entrance()
 
     @property
@@ -53,13 +82,24 @@ class Foundation:
         """As it is now."""
         return self.live.config
 
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The keys that are configured now. Made once for each configuration: there may be ten thousand."""
+        configured, keys = self._keys
+        if configured is not self.config.keys:
+            configured = self.config.keys
+            keys = tuple(map(key_of, configured))
+            self._keys = (configured, keys)
+        return keys
+
     @cached_property
     def meter(self) -> FanoutMeter:
-        """Counters first, then the access log and the audit log."""
+        """Counters first, then the access log, what is remembered, and the audit log."""
         self.series.watch_total(
             "blazar_log_dropped_total", "Log lines that could not be kept.", lambda: self.log.dropped
         )
-        return FanoutMeter(self.series, self.log.on_served)
+        observed = Observations(self.events, self.clock)
+        return FanoutMeter(self.series, self.log.on_served, self.recent.on_served, observed.on_served)
 
     @cached_property
     def doorway(self) -> Doorway:
@@ -73,7 +113,8 @@ class Foundation:
             clock=self.clock,
             entropy=self.entropy,
             machine_names=machine_names,
-            keys=tuple(Key(key.name, key.key, tuple(key.models)) for key in self.config.keys),
+            keys=self.keys,
+            accounts=self.accounts,
             cors_origins=tuple(self.config.cors_origins),
             allowed_hosts=tuple(self.config.allowed_hosts),
             refused=self.refusals,
@@ -81,7 +122,7 @@ class Foundation:
 
     def parts(self) -> list["Lifecycle"]:
         """What has a life of its own, in the order in which it starts."""
-        return [self.audit]
+        return [self.audit, self.otlp]
 
     async def apply(self, old: "Config", config: "Config") -> None:
         """A reload, for what stands here. Layers are only made anew where they would be others: they remember what they saw."""
@@ -89,6 +130,8 @@ class Foundation:
             self.log.filter_by(parse_filter(config.log_level or ""))
         if config.audit_log != old.audit_log:
             await self.audit.turn(on=config.audit_log)
+        if collector_of(config) != collector_of(old):
+            await self.otlp.turn(config)
         if any(getattr(config, key) != getattr(old, key) for key in ("keys", "cors_origins", "allowed_hosts")):
             self.doorway.exchange(self.doors())
         if config.keys != old.keys:
@@ -120,9 +163,9 @@ class AuditSwitch:
                     "blazar_audit_dropped_total", "Audit lines that could not be kept.", lambda: self.dropped
                 )
             await log.start()
-            about.meter.listen(about.log.on_served, log.on_served)
+            about.meter.add(log.on_served)
         elif not on and log is not None:
-            about.meter.listen(about.log.on_served)
+            about.meter.remove(log.on_served)
             self._log = None
             await log.aclose()
             self._dropped += log.dropped

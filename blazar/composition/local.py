@@ -191,7 +191,11 @@ class Local:
 
     def check_start(self) -> None:
         """Raise what would keep a daemon from starting here, before anything is stopped for it."""
-        self.settings().plain()
+        from blazar.composition.securing import certificates_of
+
+        settings = self.settings()
+        settings.plain()
+        certificates_of(settings.loaded.rooted())
         self.engines().enrol.check()
 
     def _config_problems(self) -> tuple[str, ...]:
@@ -321,8 +325,13 @@ class FileSettings(Settings):
 
     def _warnings_of(self, loaded: "Loaded") -> list[str]:
         from blazar.composition.cautions import cautions
+        from blazar.composition.securing import tls_cautions
 
-        return [*loaded.warnings, *cautions(loaded.config, self._folders.database)]
+        return [
+            *loaded.warnings,
+            *tls_cautions(loaded.rooted()),
+            *cautions(loaded.config, self._folders.database),
+        ]
 
     def _warned(self) -> list[str]:
         """Warnings of the file as it is now, each key for itself; none of one that cannot be used."""
@@ -453,11 +462,11 @@ def _able(local: Local, shown: "Shown") -> list[str]:
     from blazar.composition.preview import UNCONFIGURED, settings_here
     from blazar.domain.kinds import Weights
 
-    model, seeing = shown.model, False
+    model, seeing, worded = shown.model, False, False
     if model.weights is Weights.GGUF:
         try:
             settings = settings_here(local, model.name)
         except BadConfig:
             settings = UNCONFIGURED
-        seeing = sees(model, settings, local.weights)
-    return list(capabilities_of(model, shown.metadata, seeing=seeing))
+        seeing, worded = sees(model, settings, local.weights), bool(settings.get("ollama_compat"))
+    return list(capabilities_of(model, shown.metadata, seeing=seeing, worded=worded))

@@ -6,9 +6,13 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from blazar.adapters.files.configfile import read_config, stamp_of
+from blazar.composition.securing import until
+from blazar.domain import teaching
+from blazar.domain.errors import Malformed
 
 if TYPE_CHECKING:
     from blazar.adapters.files.folders import Folders
+    from blazar.adapters.http.server.certificates import Certificates
     from blazar.application.config.layers import Loaded
     from blazar.application.config.model import Config
 
@@ -24,8 +28,10 @@ class Source:
         self, folders: "Folders", env: Mapping[str, str] = os.environ, overrides: Mapping[str, Any] | None = None
     ) -> None:
         self._folders, self._env, self._overrides = folders, env, overrides
-        self.seen: tuple[int, ...] | None = None
+        self.seen: object = None
         """The stamp of what `first` read."""
+        self.tls: Certificates | None = None
+        """Looked at and read again along with the file: who renews a certificate need not tell us."""
 
     def first(self) -> "Loaded":
         """Raises `BadConfig`. The stamp is taken before: what is written meanwhile is found by the first look."""
@@ -35,11 +41,29 @@ class Source:
     def read(self) -> "Loaded":
         """Raises `BadConfig`, also for a file that was named and is gone; one that nobody named means the defaults."""
         self._folders.check_config()
+        self._renew()
         return read_config(self._folders.config_file, self._env, self._overrides)
 
-    def stamp(self) -> tuple[int, ...] | None:
-        """What tells that the file has changed."""
-        return stamp_of(self._folders.config_file)
+    def stamp(self) -> object:
+        """What tells that the file has changed, or the certificate."""
+        file = stamp_of(self._folders.config_file)
+        return file if self.tls is None else (file, self.tls.stamp())
+
+    def serve_with(self, tls: "Certificates | None") -> "Certificates | None":
+        """From now on the certificate belongs to what is watched."""
+        if tls is not None:
+            self.tls, self.seen = tls, (self.seen, tls.stamp())
+        return tls
+
+    def _renew(self) -> None:
+        """One that cannot be used is told, and changes nothing."""
+        if self.tls is None:
+            return
+        try:
+            if self.tls.renew():
+                logger.info("%s", teaching.tls_renewed(str(self.tls.cert), until(self.tls.validity)))
+        except Malformed as unusable:
+            logger.warning("%s", teaching.tls_not_renewed(str(unusable)))
 
 
 class ApplyAll:

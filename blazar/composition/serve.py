@@ -13,6 +13,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -27,6 +28,7 @@ from blazar.application.config.log_filter import parse_filter
 from blazar.composition.lifespan import running
 from blazar.composition.listener import BACKLOG, bind, reaches_others, url_of
 from blazar.composition.reloading import Source, configured
+from blazar.composition.securing import certificates_of, trouble
 from blazar.domain import teaching
 from blazar.domain.errors import StoreTrouble
 
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from hypercorn.typing import ASGIFramework
 
     from blazar.adapters.http.asgi import App
+    from blazar.adapters.http.server.certificates import Certificates
     from blazar.adapters.http.server.connections import ServerConfig
     from blazar.application.config.layers import Loaded
     from blazar.application.ops.watch_config import WatchConfig
@@ -59,6 +62,12 @@ class Ground(NamedTuple):
     env: Mapping[str, str]
     listener: socket.socket
     as_json: bool = False
+    tls: "Certificates | None" = None
+
+    @property
+    def url(self) -> str:
+        """How it is reached from this machine."""
+        return url_of(self.listener, secure=self.tls is not None)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -68,6 +77,7 @@ def main(args: argparse.Namespace) -> int:
     source = Source(folders, dict(os.environ), {"host": args.bind_host, "port": args.bind_port})
     loaded = source.first()
     config = loaded.rooted()
+    tls = source.serve_with(certificates_of(config))
     lock = DataDirLock(folders.run)
     with hangups_ignored(), bind(config.host, config.port) as listener:
         lock.acquire()
@@ -75,12 +85,14 @@ def main(args: argparse.Namespace) -> int:
         keep_new_keys(folders.config_file, os.environ)
         for warning in loaded.warnings:
             logger.warning("%s", warning)
+        if tls is not None and (told := trouble(str(tls.cert), tls.validity, time.time())):
+            logger.warning("%s", told)
         for line in configured(loaded) if logger.isEnabledFor(logging.DEBUG) else ():
             logger.debug("%s", line)
         # What start-up makes stays for good: collecting meanwhile finds nothing and takes a sixth of the time that importing does.
         gc.disable()
         try:
-            return run_loop(Ground(loaded, source, folders, log, dict(os.environ), listener, args.json))
+            return run_loop(Ground(loaded, source, folders, log, dict(os.environ), listener, args.json, tls))
         finally:
             gc.enable()
             log.close()
@@ -110,12 +122,12 @@ async def serve(ground: Ground) -> int:
     from blazar.application.ops.watch_config import WatchConfig
     from blazar.composition.foundation import Foundation
 
-    foundation = Foundation(ground.loaded, ground.folders, ground.log, url_of(ground.listener))
+    foundation = Foundation(ground.loaded, ground.folders, ground.log, ground.url, ground.tls)
     watch = WatchConfig(foundation.clock, ground.source.stamp, ground.source.seen)
     stop = stop_signal(watch.ask)
     async with running(foundation.parts()):
         closing = asyncio.Event()
-        server = asyncio.create_task(listen(ground.listener, foundation.doorway, closing))
+        server = asyncio.create_task(listen(ground, foundation.doorway, closing))
         try:
             await live(ground, await built(ground, foundation, watch), stop)
         finally:
@@ -137,7 +149,7 @@ async def live(ground: Ground, daemon: "Daemon", stop: asyncio.Event) -> None:
     """From the first part's start to the last part's end."""
     entrance = daemon.foundation().entrance
     note = DaemonNote(ground.folders.run)
-    url = url_of(ground.listener)
+    url = ground.url
     async with running(daemon.parts()):
         entrance.open(daemon.app())
         # Frozen, else the first requests wait while all of it is looked through, 50 ms at a time.
@@ -164,12 +176,13 @@ def say_ready(url: str) -> None:
         print(json.dumps({"url": url, "pid": os.getpid()}), flush=True)
 
 
-async def listen(listener: socket.socket, app: "App", closing: asyncio.Event) -> None:
+async def listen(ground: Ground, app: "App", closing: asyncio.Event) -> None:
     """Hypercorn on our socket."""
+    tls = None if ground.tls is None else ground.tls.context
     from blazar.adapters.http.server.connections import serve_clients
 
     # The layers speak ASGI in plain mappings, the server's own types name every event apart; the bytes are the same.
-    await serve_clients(cast("ASGIFramework", app), server_config(), listener, closing)
+    await serve_clients(cast("ASGIFramework", app), server_config(), ground.listener, closing, tls)
 
 
 def server_config() -> "ServerConfig":

@@ -84,6 +84,19 @@ _COUNTED: Final = {
 }
 
 
+class Spent(NamedTuple):
+    """Tokens of its answers. `prompt` includes `cached`, `completion` those that were `thought`."""
+
+    prompt: int = 0
+    cached: int = 0
+    completion: int = 0
+    thought: int = 0
+
+    def plus(self, more: "Spent") -> "Spent":
+        """Both together."""
+        return Spent(*map(sum, zip(self, more, strict=True)))
+
+
 class Flaw(NamedTuple):
     """Why an input file is no batch. `line` counts from 1; 0 means the file."""
 
@@ -120,6 +133,9 @@ class Batch:
     flaws: tuple[Flaw, ...] = ()
     output_file_id: str = ""
     error_file_id: str = ""
+    spent: Spent = Spent()  # noqa: RUF009 - immutable
+    model: str = ""
+    """The one that all its requests name; empty where they name several."""
 
     @property
     def over(self) -> bool:

@@ -5,16 +5,18 @@ BlazarError
 │   ├── Malformed      a field, a body, a name, an option (field)
 │   ├── NotFound       model, engine, route
 │   ├── Conflict       name taken, engine in use, last engine
-│   ├── Unauthorized · Forbidden · TooLarge
+│   ├── Unauthorized · Forbidden · TooLarge · TooSlow
 │   ├── Unserved       no lane for these weights; ArchitectureUnserved: none for the architecture (502)
 │   │                  EngineBroken: its build cannot run (502)
 │   ├── DoesNotFit     not enough memory
 │   ├── Busy           no slot in time, breaker open, starting, stopping (retry_after)
+│   ├── OverQuota      a limit of the caller's key is used up (limit, retry_after)
 │   ├── StoreTrouble   the catalog or a folder of ours is full, read-only, damaged, too new
 │   └── Unreachable · BindConflict · DataDirLocked     the command line's own
 └── Fault              ours or the child's                            5xx
     ├── ChildDied · ChildSilent · SpawnFailed
     ├── RegistryTrouble        a registry that somebody named cannot be reached or used
+    ├── AnswerBroken   an answer that is not what was asked for, with enforcement on (codes)
     └── EngineSaid     the child answered with an error (status, text)
 
 `str(error)` is the sentence from `teaching`; HTTP statuses and exit codes are tables in the two shells.
@@ -103,6 +105,10 @@ class TooLarge(Refusal):
     """A body above its bound."""
 
 
+class TooSlow(Refusal):
+    """A body that does not come."""
+
+
 class Unserved(Refusal):
     """No installed engine can serve these weights."""
 
@@ -125,6 +131,14 @@ class Busy(Refusal):
     def __init__(self, sentence: str, retry_after: float = 1.0) -> None:
         super().__init__(sentence)
         self.retry_after = retry_after
+
+
+class OverQuota(Refusal):
+    """A limit of the caller's key is used up. `retry_after` is in seconds."""
+
+    def __init__(self, limit: str, sentence: str, retry_after: float) -> None:
+        super().__init__(sentence)
+        self.limit, self.retry_after = limit, retry_after
 
 
 class BadModelFile(Malformed):
@@ -188,6 +202,14 @@ class ChildDied(Fault):
 
 class ChildSilent(Fault):
     """The child kept a request past its header deadline."""
+
+
+class AnswerBroken(Fault):
+    """The answer is not what the request asked for, and whoever asked wants none rather than this one. `codes` are the sentinel's."""
+
+    def __init__(self, found: Sequence[str], codes: Sequence[str]) -> None:
+        super().__init__(teaching.sentinel_enforced(found))
+        self.codes = tuple(codes)
 
 
 class RegistryTrouble(Fault):

@@ -1,6 +1,6 @@
 """What each engine's grammar library makes of a JSON Schema: keywords it refuses a request for, and those it reads over. Data.
 
-llama.cpp's converter has no row's worth: it says itself what it cannot hold, and is asked again then (`wire/relax.py`).
+llama.cpp's converter has no row's worth: what it refuses is asked again (`wire/relax.py`), what it reads over stands in `wire/converter.py`.
 """
 
 from collections.abc import Mapping

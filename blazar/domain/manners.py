@@ -14,7 +14,8 @@ INFILL: Final = "/infill"
 TOKENIZE: Final = "/tokenize"
 DETOKENIZE: Final = "/detokenize"
 APPLY_TEMPLATE: Final = "/apply-template"
-LLAMACPP_ROUTES: Final = frozenset({COUNTING, INFILL, TOKENIZE, DETOKENIZE, APPLY_TEMPLATE})
+SLOTS: Final = "/slots"
+LLAMACPP_ROUTES: Final = frozenset({COUNTING, INFILL, TOKENIZE, DETOKENIZE, APPLY_TEMPLATE, SLOTS})
 """What llama-server answers beside the OpenAI routes, and nobody else does in its shape."""
 
 FORMS: Final = ("response_format", "json_schema", "grammar")
@@ -41,8 +42,9 @@ class Manners(NamedTuple):
     `strips` are fields that would make it load or run what nobody here has chosen. `bounded`: its own bound for an answer is so
     small that a request without one is cut. `draws`: an answer is a picture, sent when it is complete. `finishes`: what it does not
     stream it computes to the end, also when nobody waits for it any more. `slotted`: it does several requests at once where `slots` says
-    so. `tagged` is the tag by which a
+    so. `gathers`: it takes as many at once as come, so that how many it is sent is ours to say. `tagged` is the tag by which a
     prompt could give it orders. `thought` is the member that holds what it thinks. `grammar` is what it can hold of a schema. `largest` bounds a buffered answer in bytes.
+    `foretells`: a stream that asks for it begins with the prompt's size (`return_progress`).
     """
 
     name: str = "llama.cpp"
@@ -56,13 +58,15 @@ class Manners(NamedTuple):
     draws: bool = False
     finishes: bool = False
     slotted: bool = True
+    gathers: bool = False
     tagged: str = ""
     thought: str = THOUGHT
     grammar: Grammar = AS_IT_IS
     largest: int = LARGEST_ANSWER
+    foretells: bool = False
 
 
-LLAMACPP: Final = Manners(tasks=frozenset({Task.CHAT, Task.EMBED, Task.RERANK}))
+LLAMACPP: Final = Manners(tasks=frozenset({Task.CHAT, Task.EMBED, Task.RERANK}), foretells=True)
 """Every request is in its words already: nothing is changed for it."""
 
 

@@ -63,7 +63,7 @@ def resolve(name: str, known: Collection[str]) -> str:
     """
     if name in known:
         return name
-    spellings = [name, name.removesuffix(":latest"), name.replace(":", "-")]
+    spellings = [name, untagged(name), name.replace(":", "-")]
     for spelling in spellings:
         if spelling in known:
             return spelling
@@ -72,6 +72,11 @@ def resolve(name: str, known: Collection[str]) -> str:
         if (row := folded.get(spelling.lower())) is not None:
             return row
     return name
+
+
+def untagged(name: str) -> str:
+    """Without `:latest`, which ollama's clients say where no tag is meant: what they make under `m:latest` they ask for as `m`."""
+    return name.removesuffix(":latest")
 
 
 def near(name: str, known: Collection[str]) -> tuple[str, ...]:

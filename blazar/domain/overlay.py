@@ -140,9 +140,9 @@ def _stops(value: Any, field: str) -> list[str]:
 
 
 def _number(value: Any, kind: Callable[[str], Any], name: str) -> Any:
-    """A list of one is taken for it: ollama's command line sends some so. What the engine's integers cannot hold would end it at its start."""
+    """A list of one text is taken for it: ollama's command line sends some so. What the engine's integers cannot hold would end it at its start."""
     field = f"parameters.{name}"
-    if isinstance(value, list) and len(value) == 1:
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
         value = value[0]
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise Malformed(teaching.field_must(field, _WANT[kind]), field)

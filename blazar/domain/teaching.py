@@ -1349,6 +1349,7 @@ _ARGV = {
     "slots": "slots is left open, and the plan chose them",
     "slots-trained": "slots is left open, and the model was trained for no more windows",
     "slots-memory": "slots is left open, and the plan has room for no more windows",
+    "slots-adopted": "slots is left open, and requests kept waiting for one",
     "slots-alone": "slots is left open, and nobody can count how many fit",
     "slots-unplaced": "slots is left open, and the plan found no place for the model: one is the least",
     "shared": "several slots share one cache",
@@ -1836,6 +1837,17 @@ def pictures_are_whole() -> str:
 
 def child_silent(model: str, seconds: float) -> str:
     return f"the engine for '{model}' sent nothing for {seconds:g} s: stream the request, or raise child_header_timeout_secs"
+
+
+def child_still_computing(model: str, seconds: float) -> str:
+    return (
+        f"the engine for '{model}' is still computing after {seconds:g} s: stream the request, ask for a shorter answer, "
+        "or raise child_header_timeout_secs"
+    )
+
+
+def child_wedged(model: str) -> str:
+    return f"the engine for '{model}' kept a request and computed nothing, and was stopped"
 
 
 def child_stranger(model: str) -> str:
@@ -2482,8 +2494,194 @@ def key_not_for_model(key: str, model: str) -> str:
     return f"API key '{key}' is limited to its models, and '{model[:80]}' is not among them"
 
 
+def bad_key_name(name: str) -> str:
+    return (
+        f"'{name[:80]}' cannot be a key's name: 1 to 64 letters, digits, '.', '_' or '-', the first a letter or a digit"
+    )
+
+
+def no_keys_configured() -> str:
+    return "no keys configured: add the first [[keys]] entry in config.toml (or BLAZAR_KEYS env) and restart"
+
+
+def last_key() -> str:
+    return "this is the last API key: without any the gateway would be open to everybody; add another one first"
+
+
+def last_unscoped_key() -> str:
+    return "this is the last API key without a models list: no other may manage this server; add another one first"
+
+
+def tls_file_missing(key: str, path: str) -> str:
+    return f"{key} names '{path}', where there is no file: correct the path, or take tls_cert and tls_key out to serve plain HTTP"
+
+
+def tls_unreadable(key: str, path: str, why: str) -> str:
+    return f"{key} names '{path}', which this user cannot read: {why}; give it the right to, or name a copy of its own"
+
+
+def tls_no_pem(key: str, path: str, what: str) -> str:
+    return f"{key} names '{path}', and there is no {what} in it: PEM text is needed, with a line -----BEGIN {what.upper()}-----"
+
+
+def tls_key_encrypted(path: str) -> str:
+    return (
+        f"tls_key names '{path}', which is encrypted, and nobody is there to type its passphrase: "
+        f"decrypt it with openssl pkey -in {path} -out key.pem"
+    )
+
+
+def tls_pair_mismatched(cert: str, key: str) -> str:
+    return (
+        f"the key in '{key}' is not the one of the certificate in '{cert}': tls_cert must be the file whose first certificate "
+        "was made for tls_key"
+    )
+
+
+def tls_unusable(cert: str, key: str, why: str) -> str:
+    return f"'{cert}' and '{key}' cannot be used for HTTPS: {why}"
+
+
+def tls_expired(path: str, since: str) -> str:
+    return f"the certificate in '{path}' expired on {since}: clients refuse it; renew it, the daemon reads it again by itself"
+
+
+def tls_not_yet(path: str, since: str) -> str:
+    return f"the certificate in '{path}' holds from {since} on: clients refuse it until then; is this machine's clock right?"
+
+
+def tls_expires(path: str, at: str) -> str:
+    return f"the certificate in '{path}' expires on {at}: renew it, the daemon reads it again by itself"
+
+
+def tls_holds(path: str, until: str) -> str:
+    return f"{path}, valid until {until}"
+
+
+def tls_renewed(path: str, until: str) -> str:
+    return f"new connections are given the certificate that is in '{path}' now, valid until {until}"
+
+
+def tls_not_renewed(why: str) -> str:
+    return f"HTTPS goes on with the certificate that it has: {why}"
+
+
+def doctor_tls_remedy() -> str:
+    return "renew the certificate that tls_cert names"
+
+
+def daemon_not_trusted(url: str, why: str) -> str:
+    return (
+        f"the certificate of {url} is not trusted here: {why}; "
+        "name the authority that issued it, or the certificate itself, in SSL_CERT_FILE"
+    )
+
+
+def daemon_speaks_no_tls(url: str) -> str:
+    return f"{url} does not speak HTTPS: try http:// instead"
+
+
+def key_name_taken(name: str) -> str:
+    return f"there is an API key '{name}' already: choose another name, or give that one a new secret (blazar keys rotate {name})"
+
+
+def key_not_found(name: str) -> str:
+    return f"there is no API key '{name[:80]}'; blazar keys list shows them"
+
+
+def first_key_scoped() -> str:
+    return "the first API key must be one without a models list: none could manage this server otherwise; add the limited one after it"
+
+
+def key_of_variable(name: str) -> str:
+    return f"API key '{name}' comes from BLAZAR_KEYS and would come back from there: take it out of that variable and restart first"
+
+
+def key_field_unknown(field: str, known: Sequence[str]) -> str:
+    return f"'{field[:80]}' is no setting of an API key: there are {_list(known)}"
+
+
+def keys_file_unusable(problem: str) -> str:
+    return f"API keys are kept in config.toml, which cannot be used as it is now; nothing was changed: {problem}"
+
+
+def keys_not_followed() -> str:
+    return (
+        "the change stands in config.toml and does not hold yet, because that was changed by somebody else at the same time: "
+        "blazar doctor shows what is wrong with it"
+    )
+
+
+def key_added(name: str) -> str:
+    return f"API key '{name}' was added: every request needs a key now; its secret is shown this once:"
+
+
+def key_rotated(name: str) -> str:
+    return (
+        f"API key '{name}' has a new secret, and the old one is worth nothing any more; the new one is shown this once:"
+    )
+
+
+def key_removed(name: str) -> str:
+    return f"API key '{name}' was removed: its secret is worth nothing any more"
+
+
+def no_keys_yet() -> str:
+    return "no API keys: whoever reaches the gateway may use and manage it; blazar keys add NAME makes the first one"
+
+
+def keys_in_another_file(path: str) -> str:
+    return f"the running daemon reads {path}: name that file (blazar --config {path} keys …), or stop it first"
+
+
+def key_unused(name: str) -> str:
+    return f"API key '{name}' has not been used yet"
+
+
+def first_key_elsewhere(url: str) -> str:
+    return f"{url} has no keys yet, and the first one is made where its config.toml is: blazar keys add there, or BLAZAR_KEYS"
+
+
+_QUOTA = {
+    "max_concurrent": "has {figure} requests at the same time, as many as it may (max_concurrent): send this again when one of them has ended",
+    "rpm": "has made the {figure} requests that it may make in a minute (rpm): the next one may come in {left}",
+    "tpm": "has used the {figure} tokens that it may use in a minute (tpm): more are free in {left}",
+    "daily_tokens": "has used the {figure} tokens that it may use in a day (daily_tokens): the next day begins in {left}, at midnight UTC",
+}
+
+
+def over_quota(key: str, limit: str, figure: int, wait: float) -> str:
+    return f"API key '{key}' " + _QUOTA[limit].format(figure=figure, left=_time_left(wait))
+
+
+def _time_left(seconds: float) -> str:
+    whole = max(1, ceil(seconds))
+    if whole <= 90:
+        return f"{whole} s"
+    minutes = ceil(whole / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
 def origin_refused(origin: str) -> str:
     return f"web pages of '{origin[:80]}' may not use this gateway: add the origin to cors_origins if they should"
+
+
+def body_too_slow() -> str:
+    return "the request's body came too slowly or stopped; send it again"
+
+
+def request_unreadable() -> str:
+    return "this is no HTTP request: its first line, a header or a length in it breaks the rules, or Host is missing or said twice"
+
+
+def request_head_too_large() -> str:
+    return "the headers of the request are too large together: send fewer or shorter ones"
+
+
+def request_coding_unknown() -> str:
+    return (
+        "the request's body comes in a coding that is not understood: send it plain, or with Transfer-Encoding: chunked"
+    )
 
 
 def body_too_large(limit: int) -> str:
@@ -2542,13 +2740,18 @@ _MUST = {
     "duration": 'seconds or a duration such as "10m"',
     "string": "a string",
     "strings": "a list of strings",
-    "stops": "a string or a list of strings",
+    "filled_strings": "a list of strings, none of them empty",
+    "picture": "a picture in base64: PNG, JPEG, WebP, GIF or BMP",
+    "picture_url": "an object whose url is a data: URL with the picture in base64",
+    "stops": "a string or a list of strings, none of them empty",
     "biases": "an object of tokens with a number each",
     "list": "a list",
     "sizes": "a list of numbers, the cards' sizes in GiB",
     "object": "an object",
     "model": "a model's name",
+    "model_names": "a list of at most 1000 models' names",
     "message": "an object with a role",
+    "conversation": "a list of at least one message",
     "said": 'an object with a role ("system", "user" or "assistant") and a text as content',
     "role": '"user" or "assistant"',
     "call": "a function call with a name",
@@ -2558,7 +2761,7 @@ _MUST = {
     "text_base64": "base64 of UTF-8 text",
     "images": "a list of base64 strings",
     "prompt": "one text, because the request has a suffix",
-    "input": "a text, a list of texts, or token ids",
+    "input": "a text that is not empty, a list of texts, or token ids",
     "texts": "a text or a list of texts, none of them empty",
     "text_with_words": "a text that is not empty",
     "documents": "a list of texts, or of objects with a text each",
@@ -2567,9 +2770,11 @@ _MUST = {
     "tokens": "a list of the model's tokens, whole numbers from 0",
     "encoding": '"float" or "base64"',
     "tool_choice": '"auto", "any", "tool" or "none"',
+    "allowed_mode": '"auto" or "required"',
     "responses_choice": '"auto", "required", "none", or an object that names tools of the request',
     "responses_role": '"user", "assistant", "system" or "developer"',
     "items": "a text or a list of items",
+    "truncation": '"auto" or "disabled"',
     "text_format": '"text", "json_object" or "json_schema"',
     "effort": '"none", "minimal", "low", "medium", "high" or "xhigh"',
     "order": '"asc" or "desc"',
@@ -2594,6 +2799,7 @@ _MUST = {
     "digest": '"sha256:" and 64 hexadecimal digits',
     "custom_id": "1 to 64 letters, digits, '_' or '-'",
     "purpose": '"batch", "user_data", "assistants" or "vision"',
+    "switch": '"on" or "off"',
 }
 
 
@@ -2602,8 +2808,85 @@ def field_must(field: str, what: str) -> str:
     return field_wrong(field, _MUST[what])
 
 
+_ENGINE_TYPES = {
+    "number": "a number",
+    "string": "a text",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+}
+
+
+def engine_said(ours: str, engine: str) -> str:
+    """Ours, with the words that it was made from."""
+    return f"{ours} (the engine: {engine})"
+
+
+def engine_type_wrong(field: str, wanted: str, found: str) -> str:
+    wish, got = (_ENGINE_TYPES.get(word, word) for word in (wanted, found))
+    return f"'{field}' must be {wish}, not {got}"
+
+
+def engine_range_wrong(field: str, least: str, most: str, found: str) -> str:
+    return f"'{field}' must be from {least} to {most}, not {found}"
+
+
+def engine_tools_wrong() -> str:
+    return 'each of \'tools\' must be {"type": "function", "function": {"name": …, "description": …, "parameters": …}}'
+
+
+def engine_messages_wrong() -> str:
+    return "something in 'messages' lacks a member or has one of a wrong type: a part of type text has a text, which is a string"
+
+
+def engine_part_unknown() -> str:
+    return "a part of a message is of a type that is not known: there are text and, where the model can take them, image_url and input_audio"
+
+
+def engine_grammar_wrong() -> str:
+    return (
+        "the engine cannot hold the answer to this form: a grammar is GBNF with a rule called root, in which every rule "
+        "that is named is there; a schema may be too large for one"
+    )
+
+
+def engine_choice_wrong() -> str:
+    return "'tool_choice' must be none, auto, required, or an object that names one of the tools"
+
+
+def too_many_answers(prompts: int, most: int) -> str:
+    return (
+        f"'n' answers to each of {prompts} prompts are more than {most} together: ask for fewer, or in several requests"
+    )
+
+
 def field_from_one_to(field: str, most: int) -> str:
     return field_wrong(field, f"a whole number from 1 to {most}")
+
+
+def field_number_to(field: str, most: float) -> str:
+    return field_wrong(field, f"a number from 0 to {most:g}")
+
+
+def choice_needs_tools() -> str:
+    return "'tool_choice' asks for a call of a tool, and the request offers none: give it 'tools'"
+
+
+def thinks_not(model: str) -> str:
+    """As ollama says it: its clients look for these words to ask again without."""
+    return f'"{model}" does not support thinking'
+
+
+def window_served(tokens: int) -> str:
+    return f"is {tokens}: that is the window which this model is served with"
+
+
+def tools_share_name(name: str) -> str:
+    return f"two of the 'tools' are called '{name[:80]}': each needs a name of its own"
+
+
+def include_unknown(words: Sequence[str]) -> str:
+    return f"'include' knows {_list(words)}"
 
 
 def field_unsupported(field: str, why: str) -> str:
@@ -2618,8 +2901,20 @@ def warn_rewritten(field: str, how: str) -> str:
     return f"rewritten; '{field}' {how}"
 
 
+def warn_odds_of_guesses(field: str) -> str:
+    return (
+        f"incomplete; '{field}': tokens that were guessed ahead are told with 0 and no alternatives. "
+        "With spec = off for this model each has its own"
+    )
+
+
 def arguments_no_object() -> str:
     return "is no JSON object and is handed on as the text in its member 'raw'"
+
+
+def conversation_trimmed(messages: int) -> str:
+    count = "1 message" if messages == 1 else f"{messages} messages"
+    return f"lost {count} from its beginning: the model's window holds no more"
 
 
 def picture_resized(asked: str, drawn: str) -> str:
@@ -2630,12 +2925,53 @@ def picture_reformed(asked: str, drawn: str) -> str:
     return f"{asked} became {drawn}: the engine wrote the picture so"
 
 
+_SENTINEL = {
+    "truncation": "the answer was cut off: a token limit was reached, or its window is full",
+    "tool_arg_json": "the arguments of call {call} are no JSON object",
+    "tool_hallucinated_name": "call {call} is of a tool that the request does not offer",
+    "tool_arg_schema": "the arguments of call {call} break the tool's schema",
+    "json_schema": "the answer breaks its schema",
+    "json_object": "the answer is no JSON object",
+    "empty_response": "the answer is empty",
+    "reasoning_no_answer": "the answer is thinking and nothing else",
+    "stalled_stream": "nothing came in the middle of a stream",
+}
+
+
+def sentinel_detail(code: str, call: int = 0, place: str = "") -> str:
+    return _SENTINEL[code].format(call=call) + (f" ({place})" if place else "")
+
+
+def sentinel_enforced(found: Sequence[str]) -> str:
+    return "sentinel enforce: " + "; ".join(found)
+
+
+def sentinel_place(place: str, keyword: str) -> str:
+    return f"{keyword} at {place}" if place else keyword
+
+
+def sentinel_unjudged() -> str:
+    return "it refers to something that it does not have"
+
+
+def sentinel_no_json() -> str:
+    return "no JSON"
+
+
 def infill_unsupported() -> str:
     return "this model has no tokens to fill in the middle of a text with"
 
 
 def not_with_suffix() -> str:
     return "a request with a suffix fills in the middle of one text, and nothing else"
+
+
+def echo_without_odds() -> str:
+    return "with 'echo' they would be those of the prompt too, which no engine here tells; ask without one of the two"
+
+
+def echo_of_texts_only() -> str:
+    return "a prompt that is repeated is a text, or tokens and nothing else"
 
 
 def echo_unsupported() -> str:
@@ -2722,16 +3058,28 @@ def unknown_tool(name: str) -> str:
 
 
 def prompt_too_long(tokens: int, window: int) -> str:
+    # Agents look for these very words, of both services, and shorten the conversation where they find them.
     return (
-        f"the prompt has {tokens} tokens and the window is {window}: shorten it, raise ctx, "
-        "or use a quantised cache (cache_type) to fit a larger window"
+        f"prompt is too long: {tokens} tokens > {window}. This model's maximum context length is its window: "
+        "shorten the prompt or raise ctx; a quantised cache (cache_type) or fewer slots make room for a larger window"
+    )
+
+
+def raw_lane_capped(most: int) -> str:
+    return f"at most {most}, as raw_lane_max_tokens says"
+
+
+def prompt_not_shown(model: str) -> str:
+    return (
+        f"the template of '{model}' could not be rendered with the request's tools written into it; see blazar logs {model}, "
+        "give the model another one (chat_template), or send no tools"
     )
 
 
 def prompt_over_share(tokens: int, most: int) -> str:
     return (
-        f"the prompt has {tokens} tokens, and one request may use {most} of the window: "
-        "shorten it, or raise kv_unified_per_slot"
+        f"prompt is too long: {tokens} tokens > {most}. This model's maximum context length is one request's share of "
+        "the window: shorten the prompt, or raise kv_unified_per_slot"
     )
 
 
@@ -2781,6 +3129,19 @@ def schema_flaw_at(place: str, why: str) -> str:
 
 def schema_wrong(field: str, why: str) -> str:
     return f"'{field}' is not a JSON Schema: {why}"
+
+
+def schema_too_large(field: str, parts: int, levels: int) -> str:
+    return (
+        f"'{field}' is too large a schema: at most {parts} parts, and {levels} levels with everything that it refers to"
+    )
+
+
+def schema_too_optional(field: str, most: int) -> str:
+    return (
+        f"'{field}' has more optional properties than an engine makes a grammar of, {most} in one object at most: "
+        "name in 'required' what will be there, or ask in several requests"
+    )
 
 
 def schema_ref_endless(ref: str) -> str:
@@ -2930,6 +3291,10 @@ def ollama_cloud_not_here() -> str:
     return "there is no account and no cloud behind this server: everything it has runs on this machine"
 
 
+def page_after_unknown(id_: str) -> str:
+    return f"nothing called {id_[:60]!r} is in this list, so no page begins there: take an id from a page of it"
+
+
 def page_size_wrong(largest: int) -> str:
     return f"'limit' must be a whole number from 1 to {largest}"
 
@@ -2999,11 +3364,15 @@ def batch_file_empty() -> str:
 
 
 def batch_requests_wrong(field: str, most: int) -> str:
-    return f"'{field}' must hold 1 to {most} requests: split it"
+    return f"'{field}' must hold 1 to {most} requests"
 
 
 def batch_no_stream() -> str:
     return field_unsupported("stream", "nobody listens to a batch's request while it is answered; leave it out")
+
+
+def batch_no_background() -> str:
+    return field_unsupported("background", "a batch's request is waited for by its batch alone; leave it out")
 
 
 def batch_papers_gone() -> str:
@@ -3211,6 +3580,10 @@ def config_refused_since(problem: str, since: str) -> str:
 
 def keys_all_gone() -> str:
     return "the last API key is gone from the configuration: whoever reaches this daemon may use and manage it now"
+
+
+def ps_sleeping() -> str:
+    return "sleeping"
 
 
 def ps_outdated() -> str:
@@ -3624,6 +3997,7 @@ _WANTS = {
     "ratios": "must be numbers with commas between them, such as 3,1",
     "device": "must be the name of a device, without commas or spaces",
     "tensor": "must be PATTERN=BUFFER, without commas",
+    "pattern": "must begin with a pattern that can be read: {limit}",
     "workers": "must be HOST:PORT, several with commas between them",
     "worker": "must be HOST:PORT",
     "worker_port": "must have ports from 1 to 65535",
@@ -4314,6 +4688,14 @@ def file_by_data_only() -> str:
     return "send the file as file_data, in base64, or name one that was sent to /v1/files as file_id; addresses are not fetched"
 
 
+def chat_file_by_data_only() -> str:
+    return "send the file as file_data, in base64; files that were sent to /v1/files are read by /v1/responses"
+
+
+def chat_tool_custom() -> str:
+    return "a tool of a chat is a function: say its one text as a parameter, or send custom tools to /v1/responses"
+
+
 def file_no_picture() -> str:
     return "the file is no PNG, JPEG, WebP, GIF or BMP picture"
 
@@ -4385,3 +4767,139 @@ def too_large_to_keep(most: int) -> str:
 
 def disk_will_not() -> str:
     return "the disk of the data folder is full or cannot be written: free room there"
+
+
+def why_trace_unknown(trace: str) -> str:
+    return (
+        f"no request '{trace[:80]}' is remembered: a request is when it has ended, until newer ones take its place or the "
+        "daemon stops; 'blazar why' without a trace lists the newest"
+    )
+
+
+def why_engine_refused(status: int) -> str:
+    return f"the engine refused it with status {status}; its words were for the caller alone, and may be in its log (blazar logs MODEL)"
+
+
+def why_answer_refused(codes: Sequence[str]) -> str:
+    return f"enforcement was on and the answer is not what was asked for ({', '.join(codes)}); what it said was for the caller alone"
+
+
+def why_engine_ended() -> str:
+    return "the engine stopped while it answered; its log has the last it said (blazar logs MODEL)"
+
+
+def why_nothing() -> str:
+    return "no request has ended yet since the daemon started, or none that you may see"
+
+
+def why_waited(seconds: str, depth: int) -> str:
+    others = {0: "nobody else waited", 1: "one other waited already"}.get(depth, f"{depth} others waited already")
+    return f"it waited {seconds} for a slot; when it came, {others}"
+
+
+def why_no_wait() -> str:
+    return "a slot was free at once"
+
+
+def why_ranked(priority: str, work: str) -> str:
+    return f"it stood in line as {work.replace('_', ' ')} work of {priority} priority"
+
+
+def why_loaded(model: str, seconds: str) -> str:
+    return f"'{model}' was not loaded: loading it took {seconds} of the time"
+
+
+def why_unloaded_before(model: str, ago: str, cause: str) -> str:
+    return f"'{model}' had been unloaded {ago} before ({cause})"
+
+
+def why_failed_before(model: str, ago: str) -> str:
+    return f"the engine of '{model}' had ended unasked {ago} before"
+
+
+def why_first_load(model: str) -> str:
+    return f"'{model}' had not been loaded before, as far as is remembered"
+
+
+def why_made_room(models: Sequence[str]) -> str:
+    return f"to make room for it {', '.join(repr(name) for name in models)} had to go"
+
+
+def why_made_room_for_it(count: int) -> str:
+    return (
+        "to make room for it another model had to go"
+        if count == 1
+        else f"to make room for it {count} other models had to go"
+    )
+
+
+def why_lane(engine: str, why: str) -> str:
+    return f"{engine} served it" + (f": {why}" if why else "")
+
+
+def why_planned(planned: str, ctx: int, slots: int) -> str:
+    places = "1 slot" if slots == 1 else f"{slots} slots"
+    return f"its engine was planned with {planned}, a window of {ctx} tokens and {places}"
+
+
+def why_remembered() -> str:
+    return "the semantic cache had the answer to a question like it: no engine was asked"
+
+
+def why_observed(what: str) -> str:
+    return f"what was observed of it: {what}"
+
+
+def why_timed(first: str, total: str) -> str:
+    begun = f"the first byte left after {first}, " if first else ""
+    return f"{begun}the answer ended after {total}"
+
+
+def why_tokens(prompt: int, cached: int, completion: int, speed: str) -> str:
+    read = f"{prompt} tokens of prompt" + (f", {cached} of them from the engine's cache" if cached else "")
+    return f"{read}; {completion} tokens of answer" + (f" at {speed} a second" if speed else "")
+
+
+def why_left() -> str:
+    return "its client left before there was an answer"
+
+
+def why_left_midway() -> str:
+    return (
+        "its client left before the answer had ended; the engine was stopped, or computes to the end where it cannot be"
+    )
+
+
+def why_refused(status: int, sentence: str) -> str:
+    return f"it was answered with {status}: {sentence}" if sentence else f"it was answered with {status}"
+
+
+def why_answered(status: int) -> str:
+    return f"it was answered with {status}"
+
+
+def why_broke() -> str:
+    return "its engine failed while the answer was being streamed"
+
+
+def why_served_by_engine_status(status: int) -> str:
+    return f"its engine answered {status}"
+
+
+def otlp_failing(host: str, why: str) -> str:
+    return (
+        f"the collector at '{host}' (otlp_endpoint) does not take traces and metrics ({why}): what it misses is counted in "
+        "/metrics, and every ten seconds it gets another chance"
+    )
+
+
+def otlp_again(host: str) -> str:
+    return f"the collector at '{host}' (otlp_endpoint) takes traces and metrics again"
+
+
+def watch_lost(url: str) -> str:
+    return f"the daemon at {url} does not answer; watching goes on when one does (Ctrl-C ends it)"
+
+
+def watch_missed(count: int) -> str:
+    return f"{count} events were missed"

@@ -29,6 +29,7 @@ class Script(NamedTuple):
     poll_hangs: bool = False
     spawn_hangs: bool = False
     spawn_takes: float = 0.0
+    slots: int = 0  # that it says it has
 
 
 class FakeChild(Child):
@@ -81,6 +82,9 @@ class FakeChild(Child):
                 self.die(self.script.status)
             return False
         return self.alive and self.script.ready_after is not None and self.polls >= self.script.ready_after
+
+    async def slots(self) -> int:
+        return self.script.slots
 
     def progress(self) -> int:
         return self.polls if self.script.moves else 0

@@ -46,12 +46,14 @@ class FakeExchange(Exchange):
 
 
 class FakeUpstream(Upstream):
-    """Keeps every exchange; `on_send` may answer at once, `answers` are what `fetch` returns by path."""
+    """Keeps every exchange; `on_send` may answer at once, `answers` are what `fetch` returns by path, `turns` what it returns before that."""
 
     def __init__(self, model: str = "tiny") -> None:
         self.model = model
         self.exchanges: list[FakeExchange] = []
         self.answers: dict[bytes, ChildAnswer] = {}
+        self.turns: dict[bytes, list[ChildAnswer]] = {}
+        self.fetched: list[ChildCall] = []
         self.on_send: Callable[[FakeExchange], None] | None = None
         self.closed = False
 
@@ -67,6 +69,9 @@ class FakeUpstream(Upstream):
     async def fetch(self, call: ChildCall, within: float) -> ChildAnswer:
         if self.closed:
             raise ChildDied(teaching.child_unreachable(self.model))
+        self.fetched.append(call)
+        if turns := self.turns.get(call.path):
+            return turns.pop(0)
         return self.answers.get(call.path, ChildAnswer(404, (), b""))
 
     async def aclose(self) -> None:

@@ -2,7 +2,8 @@
 
 import json
 import socket
-from types import TracebackType
+from collections.abc import Mapping
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 from tests.support.daemon import WATCHDOG
@@ -18,10 +19,11 @@ def body_for(text: str, *, stream: bool = True, model: str = "m") -> dict[str, A
 class RawClient:
     """One request on one connection."""
 
-    def __init__(self, port: int, path: str, body: Any) -> None:
+    def __init__(self, port: int, path: str, body: Any, headers: Mapping[str, str] = MappingProxyType({})) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=WATCHDOG)
         data = json.dumps(body).encode()
         head = f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+        head += "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         self.socket.sendall(f"{head}content-length: {len(data)}\r\nconnection: close\r\n\r\n".encode() + data)
         self.seen = b""
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from tests.matrix.gateway import own_gateway
 from tests.matrix.registry import ROLES, Client, Target, load
 from tests.matrix.results import as_facts, details, judge, table
+from tests.matrix.roles import proven
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -55,10 +56,12 @@ def main(words: list[str] | None = None) -> int:
     with ExitStack() as stack:
         if asked.url:
             roles = {role: getattr(asked, role) for role in ROLES}
-            target = Target(asked.url.rstrip("/"), asked.key, {role: name for role, name in roles.items() if name})
+            named = {role: name for role, name in roles.items() if name}
+            target = proven(Target(asked.url.rstrip("/"), asked.key, named))
         else:
             home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="blazar-matrix-")))
-            target = stack.enter_context(own_gateway(home))
+            agents = any(need.startswith("agent:") for check in checks for need in check.client.needs)
+            target = stack.enter_context(own_gateway(home, agents))
         outcomes = []
         for check in checks:
             outcomes.append(judge(check, target))

@@ -25,15 +25,13 @@ def install() -> str:
     if not (npm := shutil.which("npm")) or not shutil.which("node"):
         return "node and npm are not on the PATH"
     wanted = (HERE / "package.json").read_bytes()
-    stamp = INSTALLED / "package.json"
-    if (
-        stamp.is_file()
-        and stamp.read_bytes() == wanted
-        and (INSTALLED / "node_modules" / ".package-lock.json").is_file()
-    ):
+    stamp = INSTALLED / "installed.json"
+    listed = INSTALLED / "node_modules" / ".package-lock.json"
+    if stamp.is_file() and stamp.read_bytes() == wanted and listed.is_file():
         return ""
     INSTALLED.mkdir(parents=True, exist_ok=True)
-    stamp.write_bytes(wanted)
+    stamp.unlink(missing_ok=True)  # until the end of an installation there is none
+    (INSTALLED / "package.json").write_bytes(wanted)
     words = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
     try:
         done = subprocess.run(
@@ -41,9 +39,10 @@ def install() -> str:
         )
     except subprocess.TimeoutExpired:
         return "npm install did not end"
-    return (
-        "" if done.returncode == 0 else f"npm install failed: {(done.stderr.strip().splitlines() or ['no word'])[-1]}"
-    )
+    if done.returncode:
+        return f"npm install failed: {(done.stderr.strip().splitlines() or ['no word'])[-1]}"
+    stamp.write_bytes(wanted)
+    return ""
 
 
 def lack(name: str) -> str:

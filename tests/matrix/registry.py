@@ -18,9 +18,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypedDict, Unpack
 
-ROLES = ("chat", "scripted", "embed", "rank", "played")
+ROLES = ("chat", "scripted", "embed", "rank", "played", "agents")
 """What a gateway's model is good for: real text, answers known in advance (tests/support/scripted_gguf.py), vectors, scores
-of documents, recorded streams of engines played back (tests/matrix/gateway.py)."""
+of documents, recorded streams of engines played back (tests/matrix/gateway.py), the scripted answers in a window that holds what an
+agent says of itself."""
 
 
 class Lacking(Exception):
@@ -34,9 +35,13 @@ class Target:
     url: str
     key: str
     models: dict[str, str] = field(default_factory=dict)
+    lacks: dict[str, str] = field(default_factory=dict)
+    """Why a model that was named for a role is none for it."""
 
     def model(self, role: str) -> str:
         """The name of this role's model; a check that needs a role the gateway lacks is skipped with the reason."""
+        if role in self.lacks:
+            raise Lacking(self.lacks[role])
         if not (name := self.models.get(role, "")):
             raise Lacking(f"the gateway has no model for the role {role!r}: name one with --{role}")
         return name
@@ -75,9 +80,9 @@ class Check(NamedTuple):
 
 @dataclass
 class Client:
-    """One stock client. `needs` are `module:NAME` (PyPI), `program:NAME` (on the PATH) or `npm:NAME` (in tests/matrix/npm).
+    """One stock client. `needs` are `module:NAME` (PyPI), `program:NAME` (on the PATH), `npm:NAME` or `agent:NAME`.
 
-    A heavy one is driven by `make clients` only.
+    Those of npm are in tests/matrix/npm, agents in tests/matrix/agents.py. A heavy one is driven by `make clients` only.
     """
 
     name: str
@@ -117,6 +122,10 @@ def _lack(need: str) -> str:
             return "" if importlib.util.find_spec(name) else f"the package {name} is not installed"
         except ModuleNotFoundError:
             return f"the package {name} is not installed"
+    if kind == "agent":
+        from tests.matrix.agents import lack as lack_of_agent
+
+        return lack_of_agent(name)
     if kind == "npm":
         from tests.matrix.npm_packages import lack
 

@@ -15,9 +15,10 @@ At start
   ignore_term=1     SIGTERM does nothing                     ignore_key=1     any API key is accepted
   wrong_alias=NAME  /v1/models lists NAME                    record=PATH      JSON lines about requests and closings
   slots=N           number of slots shown (default: -np)
+  slots_say=WORD    /slots: idle (all at rest), stuck (busy, the same counts for ever), moving (other counts each time), mute
 
 Per request (generation and embedding routes only)
-  silent            reads the request and never answers
+  silent            reads the request and never answers      silent_once      (with record) only the first process does that
   tokens=N          length of the answer (default 5; "long" in the last message: until max_tokens, or without end)
   interval_ms=M     pause between tokens                     prefill_ms=M     pause before the first one
   pad=N             bytes added to each token
@@ -38,7 +39,7 @@ Per request (generation and embedding routes only)
 A prompt or an input of more words than the window is refused in llama-server's words (--ctx-size, divided by its slots).
 """
 
-# ruff: noqa: PTH119, PTH123, PLR0911, RET503
+# ruff: noqa: PTH110, PTH119, PTH123, PLR0911, RET503
 # pathlib would add to the start; each misbehaviour is one early return
 
 import asyncio
@@ -324,7 +325,7 @@ class Stub:
         self.ctx = int(given.get("--ctx-size", 4096)) or 4096
         self.ready = False
         self.active = 0
-        self.served = self.prompted = self.predicted = 0
+        self.served = self.prompted = self.predicted = self.looked = 0
         self.connections = 0
         self.connected = set()
 
@@ -486,7 +487,7 @@ class Answer:
     async def misbehaves(self):
         """True when there is no proper answer."""
         switches = self.switches
-        if "silent" in switches:
+        if "silent" in switches or ("silent_once" in switches and self.stub.first):
             await asyncio.Event().wait()
         if switches.get("die_after") == "0":
             self.die()
@@ -614,7 +615,7 @@ class Plan:
         self.switches, self.alias, self.chat = answer.switches, answer.stub.alias, chat
         said = json.dumps(body["messages"][-1].get("content")) if chat and body["messages"] else str(body.get("prompt"))
         self.prompt = max(1, len(said.split()))
-        bound = body.get("max_tokens") or body.get("max_completion_tokens") or body.get("n_predict") or 0
+        bound = int(body.get("max_tokens") or body.get("max_completion_tokens") or body.get("n_predict") or 0)
         wanted = int(self.switches.get("tokens", 10**9 if "long" in said and "stub:" not in said else len(WORDS)))
         self.count = min(wanted, bound) if bound > 0 else wanted
         self.endless = wanted >= 10**9
@@ -795,11 +796,22 @@ async def props(answer):
 
 async def slots(answer):
     stub = answer.stub
-    busy = stub.active - 1
+    busy, say = stub.active - 1, stub.switches.get("slots_say", "")
+    if say == "mute":
+        await asyncio.Event().wait()
+    stub.looked += 1
+    counts = {"stuck": 7, "moving": 7 + stub.looked}
+    told = {"id_task": 1, "n_prompt_tokens_processed": 5, "next_token": [{"n_decoded": counts.get(say, 0)}]}
     await answer.send(
         200,
         [
-            {"id": n, "n_ctx": stub.ctx // stub.slots, "speculative": False, "is_processing": n < busy}
+            {
+                "id": n,
+                "n_ctx": stub.ctx // stub.slots,
+                "speculative": False,
+                "is_processing": say in counts or (say != "idle" and n < busy),
+                **(told if say in counts else {}),
+            }
             for n in range(stub.slots)
         ],
     )
@@ -869,8 +881,22 @@ async def embed(answer):
     )
 
 
+async def rerank(answer):
+    body = json.loads(answer.request["text"])
+    texts = body["documents"]
+    rows = [{"index": at, "relevance_score": len(text) / 10 - 1} for at, text in enumerate(texts)]
+    count = sum(len(words_of(text)) for text in texts)
+    usage = {"prompt_tokens": count, "total_tokens": count}
+    await answer.send(200, {"model": answer.stub.alias, "object": "list", "usage": usage, "results": rows})
+
+
 async def count_tokens(answer):
     await answer.send(200, {"input_tokens": len(words_of(answer.request["text"]))})
+
+
+async def count_chat(answer):
+    body = json.loads(answer.request["text"])
+    await answer.send(200, {"input_tokens": Plan(answer, body, True).prompt})
 
 
 ROUTES = {
@@ -882,8 +908,9 @@ ROUTES = {
     "/tokenize": tokenize,
     "/detokenize": detokenize,
     "/apply-template": apply_template,
+    "/v1/rerank": rerank,
     "/v1/messages/count_tokens": count_tokens,
-    "/v1/chat/completions/input_tokens": count_tokens,
+    "/v1/chat/completions/input_tokens": count_chat,
 } | dict.fromkeys(EMBEDDING, embed)
 
 
@@ -911,6 +938,7 @@ async def main(given):
         print(f"E srv start: couldn't bind HTTP server socket, hostname: {host}, port: {port}", file=sys.stderr)
         sys.exit(1)
     where = host if host.endswith(".sock") else f"http://{host}:{server.sockets[0].getsockname()[1]}"
+    stub.first = not os.path.exists(stub.switches.get("record", ""))
     stub.record("start", argv=sys.argv[1:])
     loading = loop.create_task(stub.load())
     stub.log(f"llama_server: listening on {where}")

@@ -172,6 +172,7 @@ SPACE: dict[str, tuple[Any, ...]] = {
 NO_WORDS = {
     "engine": "says which build is started, not how",
     "late_chunking": "is asked of every model, and changes how one that embeds is started; the space is a chat model's",
+    "ollama_compat": "says how its requests are written, not how it is started",
     "spawn_mem_guard": "is asked before a start",
 }
 """Keys that planning reads, and no word depends on."""

@@ -3,12 +3,11 @@
 import asyncio
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from blazar.application.batches.ledger import Ledger
 from blazar.application.batches.manage import ManageBatches
 from blazar.application.batches.runner import BatchRunner
-from blazar.application.batches.turns import Turns
 from blazar.application.batches.work import BatchWork
 from blazar.application.files.shelf import FileNote, FileShelf
 from blazar.application.ports.clock import Clock
@@ -21,9 +20,6 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.entropy import CountingEntropy
 from tests.fakes.kept_files import MemoryKeptFiles
 from tests.fakes.saved import MemorySaved
-
-if TYPE_CHECKING:
-    from blazar.application.supervise.views import InstanceView
 
 T = TypeVar("T")
 CHAT = "/v1/chat/completions"
@@ -43,14 +39,13 @@ class Batches:
         self.papers = MemoryPapers(self.kept)
         self.entropy = CountingEntropy()
         self.shelf = FileShelf(self.store, self.kept, self.clock, self.entropy)
-        self.views: list[InstanceView] = []
         self.answering = ScriptedAnswering()
         self.task: asyncio.Task[None] | None = None
         self._build()
 
     def _build(self) -> None:
         ledger = Ledger(self.store, self.clock, at_once)
-        work = BatchWork(ledger, self.papers, self.answering, Turns(lambda: self.views), self.shelf)
+        work = BatchWork(ledger, self.papers, self.answering, self.shelf)
         self.work, self.runner = work, BatchRunner(work, guarded)
         self.manage = ManageBatches(self.shelf, self.papers, self.runner, self.entropy, (CHAT,), at_once)
 

@@ -366,6 +366,35 @@ class FakeSettings:
         return True
 
 
+class FakeKeys:
+    """Keys in memory."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.asked: list[tuple[Any, ...]] = []
+        self.days: list[dict[str, Any]] = []
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [{"name": name, "key": "plm_…0001", "models": [], "weight": 1.0} for name in self.names]
+
+    def add(self, name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+        self.asked.append((name, dict(settings)))
+        self.names.append(name)
+        return {"name": name, "key": "plm_secret", "models": []}
+
+    def rotate(self, name: str) -> dict[str, Any]:
+        self.asked.append((name,))
+        return {"name": name, "key": "plm_other", "models": []}
+
+    def remove(self, name: str) -> str:
+        self.names.remove(name)
+        return name
+
+    def usage(self, name: str, days: int) -> list[dict[str, Any]]:
+        self.asked.append((name, days))
+        return self.days
+
+
 class FakePlaces(NamedTuple):
     """Folders below a temporary one."""
 
@@ -387,6 +416,7 @@ class FakeRoot:
         self.models = FakeModels()
         self.engines = FakeEngines()
         self.settings = FakeSettings()
+        self.keys = FakeKeys()
         self.url = "http://127.0.0.1:9"  # discard: nothing answers there
         self.explicit = False
         self.note: Note | None = None

@@ -28,14 +28,19 @@ from blazar.application.config.model import SECTIONS, Config, Override
 from blazar.application.engines.prune_engines import superfluous
 from blazar.application.ops.channel_rows import update_rows
 from blazar.application.supervise.endpoint import endpoint_for
-from blazar.composition.daemon import lane_limits, routing_rules, supervision_limits
+from blazar.composition.answering import cache_settings, lane_limits
+from blazar.composition.daemon import routing_rules, supervision_limits
+from blazar.composition.exporting import collector_of, scrubbing
 from blazar.composition.forks import fork_days, registry_url
 from blazar.composition.foundation import Foundation
 from blazar.composition.lifespan import running
 from blazar.composition.listener import bind
+from blazar.composition.raw_lanes import handling
 from blazar.composition.releasing import downloads_of, sources_of
+from blazar.composition.samplers import held_in
+from blazar.composition.securing import certificates_of
 from blazar.domain import teaching
-from blazar.domain.errors import BadConfig
+from blazar.domain.errors import BadConfig, Malformed
 from blazar.domain.kinds import EngineKind, Weights
 from blazar.domain.routing import Subject, lane_for
 from tests.fakes.engines import an_engine
@@ -283,6 +288,15 @@ def _routed(built: Built) -> str:
     return lane_for(Subject(Weights.GGUF, pin=pin), engines, {EngineKind.LLAMACPP}).engine.tag
 
 
+def _secured(built: Built) -> str:
+    """No such files: the sentence names them."""
+    try:
+        certificates_of(built.config)
+    except Malformed as error:
+        return str(error)
+    return ""
+
+
 def _endpoint(built: Built) -> list[Any]:
     at = endpoint_for(built.config.settings_for(MODEL), MODEL, LLAMACPP, "/run/blazar")
     return [at.socket, at.auth]
@@ -313,12 +327,26 @@ def _releases(built: Built) -> dict[str, Any]:
 
 PARTS: Mapping[str, Callable[[Built], Any]] = {
     "listener": _listens,
-    "doors.keys": lambda built: built.foundation.doors().keys,
+    # What an entry does not say is left out.
+    "doors.keys": lambda built: [
+        {name: value for name, value in key._asdict().items() if value is not None}
+        for key in built.foundation.doors().keys
+    ],
     "doors.cors_origins": lambda built: built.foundation.doors().cors_origins,
     "doors.allowed_hosts": lambda built: built.foundation.doors().allowed_hosts,
     "log": _logged,
     "audit": _audited,
     "lane": lambda built: lane_limits(built.config)._asdict(),
+    "semantic_cache": lambda built: cache_settings(built.config)._asdict(),
+    # What a request with tools for a model without a place for them would get.
+    "raw": lambda built: {
+        **handling(built.config, "m")._asdict(),
+        "marked": built.config.settings_for("m")["ollama_compat"],
+    },
+    "collector": lambda built: collector_of(built.config),
+    "scrubbed": lambda built: scrubbing(built.foundation.live)("me@example.org"),
+    "certificate": _secured,
+    "sampling": lambda built: held_in(built.config).get("m", {}),
     "supervisor": lambda built: {
         **supervision_limits(built.config)._asdict(),
         "pinned": sorted(supervision_limits(built.config).pinned),
@@ -351,7 +379,9 @@ def parts(config: str) -> dict[str, Any]:
             log.close()
     flat: dict[str, Any] = {}
     for name, part in found.items():
-        numbers = part if name in ("forks", "lane", "releases", "routing", "supervisor") else None
+        numbers = (
+            part if name in ("forks", "lane", "raw", "releases", "routing", "semantic_cache", "supervisor") else None
+        )
         flat |= {f"{name}.{key}": one for key, one in numbers.items()} if numbers else {name: part}
     plain: dict[str, Any] = json.loads(json.dumps(flat))
     return plain

@@ -17,6 +17,7 @@ from blazar.application.kept.read_files import ReadFiles
 from blazar.application.kept.recall_response import RecallResponse
 from blazar.application.ports.saved import Saved
 from blazar.domain.errors import StoreTrouble
+from blazar.domain.tab import Tab
 from tests.fakes.saved import MemorySaved
 from tests.support.batching import Batches
 from tests.support.lane_rig import DONE, SSE, TRACE, MemoryReply, Rig, chunk, usage_chunk, whole_chat
@@ -54,6 +55,7 @@ class KeptRig(Rig):
         """Begin a request as the owner of `key`, and wait until the child is asked or it is answered."""
         record = RequestRecord(TRACE, self.clock.now())
         record.key = key
+        record.tab = None if self.account is None else Tab(self.account)
         reply = MemoryReply()
         raw = json.dumps({"model": "tiny", **body}).encode()
         before = len(self.upstream.exchanges)

@@ -3,10 +3,10 @@
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blazar.adapters.http.lane.core import Lane
-from blazar.adapters.http.lane.judge import SchemaJudge
+from blazar.adapters.http.lane.judge import SchemaJudge, Verdict
 from blazar.adapters.http.lane.relay import Limits
 from blazar.adapters.http.lane.reply import LaneRequest, Reply
 from blazar.adapters.http.record import RequestRecord
@@ -14,13 +14,20 @@ from blazar.adapters.http.schemas import JsonSchemas
 from blazar.application.ports.upstream import Headers
 from blazar.application.supervise.leasing import Ask, Lease, Leasing
 from blazar.application.supervise.views import InstanceView, Supervising
+from blazar.domain.admission.work import ORDINARY, Work
 from blazar.domain.errors import BlazarError, Fault, ModelNotFound
 from blazar.domain.kinds import Task, Weights
 from blazar.domain.manners import LLAMACPP
 from blazar.domain.records import Model
+from blazar.domain.sentinel import Wanted
+from blazar.domain.tab import Tab
+from blazar.domain.wire.answer import Answer
 from blazar.domain.wire.structured import Asked
 from tests.fakes.clock import FakeClock
 from tests.fakes.upstream import FakeExchange, FakeUpstream
+
+if TYPE_CHECKING:
+    from blazar.domain.quota import Account
 
 SSE: Headers = ((b"content-type", b"text/event-stream"),)
 JSON: Headers = ((b"content-type", b"application/json"),)
@@ -41,20 +48,26 @@ class FakeLease(Lease):
         self, upstream: FakeUpstream, name: str, queue_seconds: float = 0.0, load_seconds: float = 0.0
     ) -> None:
         self.model = a_model(name)
+        self.key, self.engine = name, "b1"
         self.upstream = upstream
         self.ctx, self.ctx_key = 2048, "ctx"
         self.called, self.manners = name, LLAMACPP
-        self.blind, self.toolless, self.late = "", False, ""
+        self.blind, self.toolless, self.late, self.guesses = "", False, "", False
+        self.thoughtless = False
         self.load_seconds, self.queue_seconds = load_seconds, queue_seconds
         self.released: list[tuple[float | None, bool]] = []
         self.abandoned: list[float | None] = []
         self.said_last = ""
+        self.condemned = False
 
     def abandon(self, keep_alive: float | None = None) -> None:
         self.abandoned.append(keep_alive)
 
     def release(self, keep_alive: float | None = None, *, failed: bool = False) -> None:
         self.released.append((keep_alive, failed))
+
+    def condemn(self) -> None:
+        self.condemned = True
 
     async def explain(self, fault: Fault) -> Fault:
         await asyncio.sleep(0)
@@ -68,21 +81,26 @@ class FakeLeasing(Leasing):
         self.upstream = upstream
         self.busy = False
         self.asks: list[Ask] = []
+        self.works: list[Work] = []
         self.leases: list[FakeLease] = []
         self.waiting: list[asyncio.Future[Lease]] = []
         self.cancelled = 0
         self.said_last = ""
-        self.blind, self.toolless, self.late = "", False, ""
+        self.blind, self.toolless, self.late, self.guesses = "", False, "", False
+        self.thoughtless = False
         self.called, self.manners = "tiny", LLAMACPP
         self.ctx_key = "ctx"
 
-    def try_lease(self, model: str, task: Task = Task.CHAT) -> Lease | None:
+    def try_lease(self, model: str, task: Task = Task.CHAT, work: Work = ORDINARY) -> Lease | None:
+        self.works.append(work)
         return None if self.busy or model not in ("tiny", "tiny:latest") else self._make()
 
     async def lease(self, ask: Ask) -> Lease:
         self.asks.append(ask)
         if ask.model not in ("tiny", "tiny:latest"):
             raise ModelNotFound(ask.model, ("tiny",))
+        if ask.charge is not None:
+            ask.charge()
         if not self.busy:
             return self._make()
         future: asyncio.Future[Lease] = asyncio.get_running_loop().create_future()
@@ -104,7 +122,7 @@ class FakeLeasing(Leasing):
     def _make(self, queue_seconds: float = 0.0) -> FakeLease:
         lease = FakeLease(self.upstream, "tiny", queue_seconds)
         lease.said_last, lease.blind, lease.toolless = self.said_last, self.blind, self.toolless
-        lease.late = self.late
+        lease.late, lease.guesses, lease.thoughtless = self.late, self.guesses, self.thoughtless
         lease.called, lease.manners, lease.ctx_key = self.called, self.manners, self.ctx_key
         self.leases.append(lease)
         return lease
@@ -175,6 +193,7 @@ class MemoryReply(Reply):
         if not self.released and not self.gone:
             self._wake = asyncio.get_running_loop().create_future()
             await self._wake
+        self.released = False
 
     def release(self) -> None:
         self.released = True
@@ -197,10 +216,10 @@ class WatchedJudge(SchemaJudge):
 
     judging = 0
 
-    async def agrees(self, asked: Asked, texts: Sequence[str]) -> bool:
+    async def judge(self, asked: Asked | None, answers: Sequence[Answer], wanted: Wanted | None) -> Verdict:
         self.judging += 1
         try:
-            return await super().agrees(asked, texts)
+            return await super().judge(asked, answers, wanted)
         finally:
             self.judging -= 1
 
@@ -217,11 +236,14 @@ class Rig:
         self.judge = self.lane.judge = WatchedJudge(JsonSchemas())
         self.tasks: list[asyncio.Task[None]] = []
         self.records: list[RequestRecord] = []
+        self.account: Account | None = None
+        """Of the key that the next requests show."""
 
     async def post(self, path: str, body: Any, headers: Mapping[bytes, bytes] | None = None) -> MemoryReply:
         """Begin a request and let it get as far as it can."""
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
         record = RequestRecord(TRACE, self.clock.now())
+        record.tab = None if self.account is None else Tab(self.account)
         self.records.append(record)
         reply = MemoryReply()
         request = LaneRequest("POST", path, b"", headers or {}, raw, record)

@@ -8,9 +8,13 @@ picks one by ending the prompt in the token that starts it. Where a grammar forb
 JSON schemas) a fixed order of preference takes over that closes whatever is open as soon as it may.
 
 What it answers, by the last user message:
+  … "rewrite notes" …   a whole file as agents take it: REWRITTEN as notes.txt between fences
   … "long" …            "tick tock tick tock …" until max_tokens or the window's end
   … "think" …           reasoning "The user wants thought.", then "Thought through!"
   with tools declared   one call of one of them, with the smallest valid arguments
+  … "ponder" …          the same behind the reasoning "A tool is needed."
+  … "call twice" …      two calls in one turn, get_weather(city="Paris") and get_weather(city="Rome"), whatever is declared: an
+                        engine refuses its own output where nothing of that name is
   anything else         "Hello from the scripted model."
 """
 
@@ -23,6 +27,9 @@ from typing import Any
 
 HELLO = "Hello from the scripted model."
 THOUGHT = "The user wants thought.\n"
+PONDERED = "A tool is needed.\n"
+TWICE = (("get_weather", {"city": "Paris"}), ("get_weather", {"city": "Rome"}))
+REWRITTEN = "rewritten by the scripted model"
 CONCLUSION = "Thought through!"
 TICK, TOCK = "tick ", "tock "
 HELLO_TOKENS = 7
@@ -75,7 +82,7 @@ Answer with a JSON object within tags for each call:
 {%- set said = last.content if last.content is string else '' -%}
 {%- set asks = last.role == 'user' -%}
 <|im_start|>assistant
-{% if asks and 'long' in said %}<|say_long|>{% elif asks and 'think' in said %}<|say_think|>{% elif asks and tools %}<|say_tool|>{% else %}<|say_hello|>{% endif %}
+{% if asks and 'rewrite notes' in said %}<|say_file|>{% elif asks and 'long' in said %}<|say_long|>{% elif asks and 'think' in said %}<|say_think|>{% elif asks and tools and 'ponder' in said %}<|say_ponder|>{% elif asks and tools and 'call twice' in said %}<|say_twice|>{% elif asks and tools %}<|say_tool|>{% else %}<|say_hello|>{% endif %}
 {%- endif -%}
 """
 
@@ -128,6 +135,12 @@ def chains(words: Vocabulary, stop: int) -> dict[int, int]:
     )
     say("<|say_tool|>", ["<tool_call>", "\n"], words.byte("{"))
     say("<|fim_middle|>", ["return", " 42"], stop)
+    say("<|say_file|>", ["notes", ".txt\n", "```\n", REWRITTEN, "\n```"], stop)
+    # A word has one follower, so what was said above in another place is cut into other words here.
+    say("<|say_ponder|>", ["<th", "ink>", "\nA tool is", " needed.\n</th", "ink>\n\n"], words.word("<tool_call>"))
+    first = ["<tool_c", 'all>\n{"name": "get_weather",', ' "arguments": {"city":', ' "Paris', '"}}\n</tool', "_call>"]
+    second = ["\n<tool_call", '>\n{"name": "get_weather"', ', "arguments": {"city": "Rome', '"}}\n</tool_call>']
+    say("<|say_twice|>", first + second, stop)
     return after
 
 

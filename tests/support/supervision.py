@@ -13,6 +13,7 @@ from blazar.application.supervise.leasing import Ask
 from blazar.application.supervise.sizing import Sizing
 from blazar.application.supervise.supervisor import Supervisor
 from blazar.application.supervise.surroundings import Limits
+from blazar.domain.admission.work import Work
 from blazar.domain.argv import Flag, always, switch
 from blazar.domain.fit.shape import ModelShape, Projector
 from blazar.domain.kinds import EngineKind
@@ -47,6 +48,7 @@ class PlainDriver(Driver):
     manners = LLAMACPP.manners
     resolve = staticmethod(LLAMACPP.resolve)
     drafts = staticmethod(LLAMACPP.drafts)
+    guesses = staticmethod(LLAMACPP.guesses)
     flags = (
         Flag("--model", "model_path", always),
         Flag("--alias", "alias", always),
@@ -169,8 +171,9 @@ class World:
         await self.supervisor.reconfigure(limits or self.supervisor.limits)
 
     def ask(self, model: str = "a", **more: Any) -> "asyncio.Task[Any]":
-        """A request for a lease, under way."""
-        return asyncio.create_task(self.supervisor.lease(Ask(model, **more)))
+        """A request for a lease, under way; what a queue must know of it (`wait`, `priority`, …) by name."""
+        work = Work(**{name: more.pop(name) for name in Work._fields if name in more})
+        return asyncio.create_task(self.supervisor.lease(Ask(model, work=work, **more)))
 
     async def lease(self, model: str = "a", **more: Any) -> Any:
         """A lease, with as much time as a load needs."""

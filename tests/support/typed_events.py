@@ -11,6 +11,29 @@ OPENERS = {
 }
 
 
+ENDS = ("completed", "incomplete", "failed")
+PIECES = {
+    "response.output_text": "text",
+    "response.reasoning_text": "text",
+    "response.reasoning_summary_text": "text",
+    "response.function_call_arguments": "arguments",
+    "response.custom_tool_call_input": "input",
+}
+"""Events that come as `….delta` and then whole as `….done`, and where the whole stands in the latter."""
+
+
+def check_pieces(found: Sequence[dict[str, Any]]) -> None:
+    """The pieces of each item, in the order they came, are what its end says that they were."""
+    told: dict[tuple[str, str], str] = {}
+    for event in found:
+        name, _, what = event["type"].rpartition(".")
+        if name in PIECES and what == "delta":
+            told[name, event["item_id"]] = told.get((name, event["item_id"]), "") + event["delta"]
+        elif name in PIECES:
+            assert event[PIECES[name]] == told.pop((name, event["item_id"]), "")
+    assert told == {}
+
+
 def events(raw: bytes) -> list[dict[str, Any]]:
     """The data of each event, whose name says the same."""
     found = []
@@ -41,5 +64,8 @@ def check_grammar(found: Sequence[dict[str, Any]]) -> None:
         elif kind in OPENERS.values():
             assert open_.pop() == kind
     assert open_ == []
+    ends = [event["type"] for event in found if event["type"].removeprefix("response.") in ENDS]
+    assert ends == [found[-1]["type"]]
+    check_pieces(found)
     last = found[-1]["response"]
     assert [each["item"] for each in found if each["type"] == "response.output_item.done"] == last["output"]

@@ -115,7 +115,7 @@ def _await_ready(root: Root, process: Any, listen: Callable[[float], str], secon
             sentence = report or teaching.daemon_start_failed(code, last if last != old else "")
             raise NotStarted(sentence, code if 0 < code < 126 else FAILED)
         note = read_note(root.places.run, root.processes)
-        if note is not None and note.pid == process.pid and is_ready(DaemonClient(note.url)):
+        if note is not None and note.pid == process.pid and is_ready(DaemonClient(note.url, ours=True)):
             return note
     raise Busy(teaching.daemon_start_slow(seconds))
 

@@ -5,7 +5,9 @@ Nothing is retried: a request may have been acted upon.
 
 import http.client
 import json
+import socket
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -35,11 +37,21 @@ class DaemonFailed(Fault):
         self.status = status
 
 
-class DaemonClient:
-    """One daemon, one connection a request. `no_key` says why a key could not be found where it should stand; "" is no trouble."""
+class Untrusted(Unreachable):
+    """Something answers, by a certificate that nobody vouches for here: a key must not get there."""
 
-    def __init__(self, url: str, key: str | None = None, no_key: Callable[[], str] = str) -> None:
+
+class DaemonClient:
+    """One daemon, one connection a request. `no_key` says why a key could not be found where it should stand; "" is no trouble.
+
+    `ours`: it was found by the note of this folder, whose process lives: its certificate names it on the network, and proves nothing here.
+    """
+
+    def __init__(
+        self, url: str, key: str | None = None, no_key: Callable[[], str] = str, *, ours: bool = False
+    ) -> None:
         parts = urlsplit(url)
+        self._ours = ours
         self.url, self._no_key = url, no_key
         self._host, self._port, self._tls = parts.hostname or "127.0.0.1", parts.port, parts.scheme == "https"
         self._headers = {"Accept": "application/json"}
@@ -61,11 +73,17 @@ class DaemonClient:
         """POST, and an answer whose NDJSON lines are read as they come; close it to abort."""
         return self._request("POST", path, body, None)
 
+    def listen(self, path: str, silence: float) -> "Answer":
+        """GET, and an answer whose lines are read as they come, with at most that many seconds between two."""
+        return self._request("GET", path, None, silence)
+
     def health(self, timeout: float = CONNECT) -> dict[str, Any] | None:
         """What /health says (`status` is "ok" or "starting"), or None where nothing answers."""
         try:
             with self._request("GET", "/health", None, timeout, raise_for_status=False) as answer:
                 said = json.loads(answer.read())
+        except Untrusted:
+            raise
         except (Unreachable, Fault):
             return None
         except ValueError as garbled:
@@ -74,11 +92,20 @@ class DaemonClient:
             raise Fault(teaching.daemon_not_ours(self.url))
         return said
 
+    def _connection(self) -> http.client.HTTPConnection:
+        if not self._tls:
+            return http.client.HTTPConnection(self._host, self._port, timeout=CONNECT)
+        import ssl  # a tenth of what a thin verb costs
+
+        context = ssl.create_default_context()
+        if self._ours:
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        return http.client.HTTPSConnection(self._host, self._port, timeout=CONNECT, context=context)
+
     def _request(
         self, method: str, path: str, body: Any, timeout: float | None, *, raise_for_status: bool = True
     ) -> "Answer":
-        maker = http.client.HTTPSConnection if self._tls else http.client.HTTPConnection
-        connection = maker(self._host, self._port, timeout=CONNECT)
+        connection = self._connection()
         data = None if body is None else json.dumps(body).encode()
         headers = self._headers if data is None else {**self._headers, "Content-Type": "application/json"}
         answer: Answer | None = None
@@ -86,7 +113,7 @@ class DaemonClient:
             try:
                 connection.connect()
             except OSError as refused:
-                raise Unreachable(teaching.daemon_unreachable(self.url)) from refused
+                raise _why_not(self.url, refused) from refused
             except UnicodeError as odd:  # no name that could be looked up: "a..b", a label of 64 letters
                 raise Malformed(teaching.host_unusable(self.url), "host") from odd
             connection.sock.settimeout(timeout)
@@ -118,6 +145,7 @@ class Answer:
     def __init__(self, url: str, connection: http.client.HTTPConnection, timeout: float | None) -> None:
         self._url, self._connection, self._timeout = url, connection, timeout
         self._response: http.client.HTTPResponse | None = None
+        self._socket: socket.socket | None = connection.sock  # `connection` forgets it when the answer is its last
         self.status = 0
 
     def begin(self, method: str, path: str, data: bytes | None, headers: dict[str, str]) -> None:
@@ -158,6 +186,22 @@ class Answer:
                 raise DaemonFailed(_sentence(event) or str(event["error"]), self.status)
             yield event
 
+    def lines(self) -> Iterator[bytes]:
+        """The lines of the body."""
+        assert self._response is not None
+        while True:
+            with self._translated():
+                line = self._response.readline()
+            if not line:
+                return
+            yield line
+
+    def cut(self) -> None:
+        """End it from another thread than the one that reads."""
+        if self._socket is not None:
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+
     def close(self) -> None:
         """Idempotent."""
         if self._response is not None:
@@ -196,6 +240,15 @@ class _Translated:
             raise Fault(teaching.daemon_not_ours(self._url)) from error
         if isinstance(error, OSError):
             raise Fault(teaching.daemon_gone(self._url)) from error
+
+
+def _why_not(url: str, refused: OSError) -> Unreachable:
+    """What of TLS went wrong is told by its exception's own facts: with plain HTTP there are none, and `ssl` is not imported."""
+    if why := getattr(refused, "verify_message", ""):
+        return Untrusted(teaching.daemon_not_trusted(url, why))
+    if getattr(refused, "library", "") == "SSL":
+        return Untrusted(teaching.daemon_speaks_no_tls(url))
+    return Unreachable(teaching.daemon_unreachable(url))
 
 
 def _said(url: str, status: int, raw: bytes) -> Refusal | Fault:

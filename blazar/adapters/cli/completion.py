@@ -35,8 +35,9 @@ _LISTED = {"MODEL": MODEL_NAMES, "SRC": MODEL_NAMES, "TARGET": MODEL_NAMES, "KEY
 _OF_VERB = {
     "engine pin": "blazar engine list --quiet --pinnable 2>/dev/null",
     "engine unpin": "blazar engine list --quiet --pinned 2>/dev/null",
+    **dict.fromkeys(("keys rm", "keys rotate", "keys usage"), "blazar keys list --quiet 2>/dev/null"),
 }
-"""Verbs that not every such thing is for."""
+"""Verbs that not every such thing is for, and those whose word is a name of another kind."""
 
 
 def nodes(parser: argparse.ArgumentParser | None = None, path: str = "", text: str = "") -> Iterator[Node]:

@@ -194,6 +194,10 @@ def build_parser(only: Collection[str] = ()) -> argparse.ArgumentParser:
         from blazar.adapters.cli.config_words import add_config  # its words would cost every other verb
 
         add_config(verbs)
+    if not only or "keys" in only:
+        from blazar.adapters.cli.key_words import add_keys
+
+        add_keys(verbs)
     _add_installation(verbs)
     return parser
 
@@ -402,6 +406,11 @@ def _add_children(verbs: Family) -> None:
     evict.add_argument("-f", "--force", action="store_true", help="do not wait for requests in flight")
     explain = verbs.add("explain", "say how a model would be served: engine and why, command line, fit; loads nothing")
     explain.add_argument("model", metavar="MODEL")
+    why = verbs.add("why", "say why a request was slow, refused or how it was served; without TRACE list the newest")
+    why.add_argument("trace", nargs="?", metavar="TRACE", help="the x-blazar-trace-id of its answer: plm-…")
+    why.add_argument("--model", metavar="MODEL", help="only requests for this model")
+    why.add_argument("-n", "--limit", type=_positive, default=20, metavar="N", help="at most N requests (default: 20)")
+    verbs.add("watch", "show what runs, waits and happens, until Ctrl-C; lines where it is piped")
 
 
 def _add_fit(verbs: Family) -> None:

@@ -107,6 +107,13 @@ def duration(seconds: float) -> str:
     return f"{whole}s"
 
 
+def short(fact: Any) -> str:
+    """A fact of an event as one word of a line."""
+    if isinstance(fact, list):
+        return "; ".join(map(str, fact))
+    return f"{fact:.3f}" if isinstance(fact, float) else str(fact)
+
+
 def ago(moment: float, now: float | None = None) -> str:
     """How long ago a Unix time was; a dash for never."""
     return f"{duration((time.time() if now is None else now) - moment)} ago" if moment > 0 else "-"

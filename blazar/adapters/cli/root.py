@@ -249,6 +249,30 @@ class Settings(Protocol):
         ...
 
 
+class ApiKeys(Protocol):
+    """The keys in the configuration file, for whoever may write it; rows as the gateway shows them."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """All of them, without their secrets."""
+        ...
+
+    def add(self, name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """A new one, with its secret."""
+        ...
+
+    def rotate(self, name: str) -> dict[str, Any]:
+        """A new secret for one, and that."""
+        ...
+
+    def remove(self, name: str) -> str:
+        """The name of the one that went."""
+        ...
+
+    def usage(self, name: str, days: int) -> list[dict[str, Any]]:
+        """What one used on its last days, as far as it is written down."""
+        ...
+
+
 class Root(Protocol):
     """Everything is built on first use: `ps` must not pay for the catalog (D25)."""
 
@@ -287,6 +311,9 @@ class Root(Protocol):
 
     @property
     def settings(self) -> Settings: ...
+
+    @property
+    def keys(self) -> ApiKeys: ...
 
     def fit(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """The body of POST /api/fit answered here, without a daemon."""

@@ -45,8 +45,13 @@ CHAT = b"/v1/chat/completions"
 JSON_BODY = ((b"content-type", b"application/json"),)
 READY_SECS = 2.0
 """Bounds one question of the ready poll."""
+MOST_SLOTS = 4096
+"""More is no number of slots but an engine that has lost itself."""
 GONE_CHECK_SECS = 0.02
 """Between two looks whether an orphan has ended: it is not our child, so nobody tells us."""
+
+_SLEEP_LINES = 20
+"""Of the log's end: a child that sleeps says nothing but that it was asked how it is."""
 
 PRIVATE = 0o077
 """Umask of a child that listens on a file: never open to others, not even until it is ready."""
@@ -168,6 +173,15 @@ class SubprocessChild(Child):
             self._memory.ask_drivers()
         return True
 
+    async def slots(self) -> int:
+        if not self._spec.props:
+            return 0
+        try:
+            props = await self.upstream.fetch(ChildCall(b"GET", self._spec.props), READY_SECS)
+        except Fault:
+            return 0
+        return _slots_in(props.body) if props.status == 200 else 0
+
     async def _is_healthy(self) -> bool:
         spec = self._spec
         health = await self.upstream.fetch(ChildCall(b"GET", spec.health), READY_SECS)
@@ -208,6 +222,13 @@ class SubprocessChild(Child):
         self._memory.ask_drivers()
         self._trimmer = self._owner.clock.call_later(LOG_CHECK_SECS, self._trim)
 
+    def asleep(self) -> bool:
+        falls, wakes = self._spec.sleep_words
+        for line in reversed(self.last_lines(_SLEEP_LINES)) if falls else ():
+            if falls in line or wakes in line:
+                return falls in line
+        return False
+
     async def aclose(self) -> None:
         self._trimmer.cancel()
         await self.upstream.aclose()
@@ -216,6 +237,15 @@ class SubprocessChild(Child):
             await self._closing.pop()
         if self._ended.done():
             self._files.remove(self.pid, self._secret or NO_KEY)
+
+
+def _slots_in(body: bytes) -> int:
+    """What llama-server calls `total_slots`; 0 where that is no number of slots."""
+    try:
+        told = json.loads(body)["total_slots"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return 0
+    return told if type(told) is int and 0 < told <= MOST_SLOTS else 0
 
 
 def _serves(body: bytes, alias: str) -> bool:

@@ -1,6 +1,6 @@
 """What an engine kind is: a record. Its oddities are fields with a reason, not branches in the code that runs it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -27,6 +27,11 @@ def nothing_drafted(_: Brief) -> Drafts:
     return Drafts()
 
 
+def nothing_guessed(_: Sequence[str]) -> bool:
+    """Of a kind that does not guess, or tells the log probabilities of what it guessed."""
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class EngineSpec:
     """One upstream project: how its server is told things, and how it says that it is ready.
@@ -36,13 +41,15 @@ class EngineSpec:
     `server` is the program's file name inside an archive, `starts` are words that follow it to make it serve; its answer to
     `--version` matches `versioned`, whose group is the version. `health` answers 200 once the model is loaded, `models` lists what
     `manners` say. Where `health` is no proof of that, `proof` is the smallest chat request: it is answered when the model is in.
-    `failed` is what `health` answers when the load has failed and the process stays (0: it ends then). `alone`: it would share its
+    `failed` is what `health` answers when the load has failed and the process stays (0: it ends then). `props` tells how many
+    requests at once it takes (`total_slots`), where it tells that. `alone`: it would share its
     port with another program instead of failing, so that it has to be looked at who listens there. The endpoint flags are spelled here because only the process adapter knows port and key file.
     `sockets`: what `host_flag` is told may be a file, whose name ends in `.sock`.
     `joins`: its parser takes `--flag=value` as well as two words. `repeats` are flags that may be said several times.
     `port_taken` is what it prints when its port is in use; `scrubbed` are prefixes of inherited variables that would
     change its settings behind our back (D30); `reserved` are flags that a person may not add, `because` has the reasons.
-    `memory_log` makes the reader of what its log says about memory, where it says anything.
+    `memory_log` makes the reader of what its log says about memory, where it says anything. `sleep_words` are in its log where it
+    lets its memory go, and where it takes it back.
 
     `workers_flag` tells it of workers, and `paths` are flags whose words name files and folders: both are looked for before it starts.
 
@@ -50,7 +57,7 @@ class EngineSpec:
 
     `resolve` turns what configuration leaves open into settings that `flags` read; `extra_keys` are settings with words of a
     person's own, the winning one last; `drafts` says who will guess tokens ahead (memory is planned with
-    it).
+    it), `guesses` whether a child with those words does so and has no log probabilities of such tokens.
     """
 
     kind: EngineKind
@@ -59,6 +66,7 @@ class EngineSpec:
     load_cap_secs: float = 180.0
     health: bytes = b"/health"
     models: bytes = b"/v1/models"
+    props: bytes = b""
     host_flag: str = "--host"
     port_flag: str = "--port"
     key_file_flag: str = "--api-key-file"
@@ -70,6 +78,7 @@ class EngineSpec:
     joins: bool = False
     repeats: frozenset[str] = frozenset()
     memory_log: Callable[[], MemoryLog] | None = None
+    sleep_words: tuple[str, str] = ("", "")
     resolve: Callable[[Brief], Resolved] = as_configured
     manners: Manners = LLAMACPP
     metrics: Metrics = Metrics()  # noqa: RUF009 - immutable
@@ -80,5 +89,6 @@ class EngineSpec:
     workers_flag: str = ""
     paths: Mapping[str, Paths] = field(default_factory=dict, hash=False)
     drafts: Callable[[Brief], Drafts] = nothing_drafted
+    guesses: Callable[[Sequence[str]], bool] = nothing_guessed
     starts: tuple[str, ...] = ()
     versioned: str = r"^version:[ \t]*(\S.*)"

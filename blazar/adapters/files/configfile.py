@@ -1,13 +1,14 @@
 """config.toml on disk: read, and rewritten when what comes of it is valid. What the text means is `application/config`'s business."""
 
 import contextlib
+import errno
 import os
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from blazar.adapters.files.configsource import bytes_of, source_of
+from blazar.adapters.files.configsource import LARGEST, bytes_of, source_of
 from blazar.adapters.files.rewriting import rewrite
 from blazar.application.config import bootstrap
 from blazar.application.config.layers import Loaded, load_config
@@ -49,10 +50,11 @@ def read_config(path: Path, env: Mapping[str, str], overrides: Mapping[str, Any]
     return load_config(read_text(path), str(path), env, overrides, WORLD)
 
 
-def change_config(path: Path, edit: Callable[[str], str]) -> bool:
+def change_config(path: Path, edit: Callable[[str], str], *, private: bool = False) -> bool:
     """Have the file say what `edit` makes of its text; whether that is anything else. Nothing but a valid text is written.
 
-    Raises `BadConfig` for one that is not, `StoreTrouble` where it cannot be written, and whatever `edit` raises.
+    With `private`, the file is for its owner alone afterwards. Raises `BadConfig` for a text that is not valid, `StoreTrouble` where it
+    cannot be written, and whatever `edit` raises.
     """
 
     def on_bytes(before: bytes) -> bytes:
@@ -61,11 +63,14 @@ def change_config(path: Path, edit: Callable[[str], str]) -> bool:
         if after == text:
             return before
         load_config(after, str(path), world=WORLD)
-        return before[: len(_MARK) if before.startswith(_MARK) else 0] + after.encode()
+        new = before[: len(_MARK) if before.startswith(_MARK) else 0] + after.encode()
+        if len(new) > LARGEST:  # it could never be read again
+            raise OSError(errno.EFBIG, teaching.config_too_large(LARGEST))
+        return new
 
     try:
         with _writing(path, teaching.config_not_written):
-            return rewrite(path, on_bytes)
+            return rewrite(path, on_bytes, private=private)
     except StoreTrouble:
         if _says_so_already(path, edit):  # a file that must not be written is no trouble where nothing is to be written
             return False

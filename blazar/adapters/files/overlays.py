@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from blazar.adapters.files.configfile import change_config
@@ -22,12 +23,17 @@ class DiskOverlays(Overlays):
 
     def __init__(self, folder: Path, config_file: Path) -> None:
         self._folder, self._config_file = folder, config_file
+        self._changing = Lock()  # or two creations of one name leave the note of the one and the keys of the other
 
     def find(self, name: str) -> Overlay | None:
         found = self._read(name)
         return found[0] if found is not None else None
 
     def keep(self, name: str, overlay: Overlay, settings: Mapping[str, Any]) -> None:
+        with self._changing:
+            self._keep(name, overlay, settings)
+
+    def _keep(self, name: str, overlay: Overlay, settings: Mapping[str, Any]) -> None:
         before = OWNED if self.find(name) is not None else ()
 
         def edit(text: str) -> str:
@@ -63,6 +69,10 @@ class DiskOverlays(Overlays):
         return found
 
     def forget(self, name: str) -> None:
+        with self._changing:
+            self._forget(name)
+
+    def _forget(self, name: str) -> None:
         if self.find(name) is None:
             return
 

@@ -9,9 +9,8 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound, Reque
 from blazar.adapters.http.errors import Problem, dialect_for, problem
 from blazar.adapters.http.layers.doors import BODY_LIMIT
 from blazar.adapters.http.record import RECORD
-from blazar.adapters.http.routes import is_abroad, methods_at
+from blazar.adapters.http.routes import is_abroad, is_no_id, methods_at
 from blazar.domain import errors, teaching
-from blazar.domain.kinds import Dialect
 
 
 def create_app(blueprints: Iterable[Blueprint]) -> Quart:
@@ -27,14 +26,28 @@ def create_app(blueprints: Iterable[Blueprint]) -> Quart:
     app.url_map.merge_slashes = False  # a redirect would lose the body of a POST in many clients
     for blueprint in blueprints:
         app.register_blueprint(blueprint)
+    app.before_request(_options)
     app.register_error_handler(errors.BlazarError, _refused)
     app.register_error_handler(HTTPException, _http_error)
     return app
 
 
+async def _options() -> Response | None:
+    """OPTIONS from the table: Quart would answer it without the hot paths and the uploads, of which it knows nothing.
+
+    Nor does it know that a hot path is none of its ids.
+    """
+    allowed = methods_at(request.path)
+    if request.method != "OPTIONS":
+        if allowed and request.method not in allowed:
+            raise MethodNotAllowed
+        return None
+    return Response(b"", headers={"allow": ", ".join([*allowed, "OPTIONS"])}) if allowed else None
+
+
 async def _refused(error: Exception) -> Response:
     assert isinstance(error, errors.BlazarError)
-    return _response(problem(error, *_context()))
+    return _response(_problem(error))
 
 
 async def _http_error(error: Exception) -> Response:
@@ -45,16 +58,16 @@ async def _http_error(error: Exception) -> Response:
     if isinstance(error, NotFound | MethodNotAllowed):
         # The table knows the hot paths too, which Quart has never heard of.
         allowed = methods_at(path)
-        if allowed and method not in allowed:
+        if allowed and method not in allowed and not is_no_id(path):
             sentence = teaching.method_not_allowed(method, path, allowed)
-            shown = problem(errors.Refusal(sentence), *_context(), status=405)
+            shown = _problem(errors.Refusal(sentence), 405)
             return _response(shown._replace(headers=[*shown.headers, (b"allow", ", ".join(allowed).encode())]))
         sentence = teaching.ollama_cloud_not_here() if is_abroad(path) else teaching.route_not_found(method, path)
-        return _response(problem(errors.NotFound(sentence), *_context()))
+        return _response(_problem(errors.NotFound(sentence)))
     if isinstance(error, RequestEntityTooLarge):
-        return _response(problem(errors.TooLarge(teaching.body_too_large(BODY_LIMIT)), *_context()))
+        return _response(_problem(errors.TooLarge(teaching.body_too_large(BODY_LIMIT))))
     sentence = error.description or error.name
-    return _response(problem(errors.Refusal(sentence), *_context(), status=error.code or 400))
+    return _response(_problem(errors.Refusal(sentence), error.code or 400))
 
 
 def _asked() -> Any:
@@ -62,10 +75,12 @@ def _asked() -> Any:
     return request if has_request_context() else websocket
 
 
-def _context() -> tuple[Dialect, str | None]:
+def _problem(error: errors.BlazarError, status: int | None = None) -> Problem:
     scope: Any = _asked().scope  # Quart's type knows no keys but the specification's
     record = scope.get(RECORD)
-    return dialect_for(scope), record.trace if record is not None else None
+    if record is not None:
+        record.refuse(error)
+    return problem(error, dialect_for(scope), record.trace if record is not None else None, status=status)
 
 
 def _response(shown: Problem) -> Response:

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from blazar.adapters.http.asgi import Scope, Send, answer, headers_of
 from blazar.adapters.http.record import RECORD
-from blazar.adapters.http.routes import is_abroad
+from blazar.adapters.http.routes import ROUTES
 from blazar.domain import errors
 from blazar.domain.kinds import Dialect
 from blazar.domain.wire.envelopes import envelope
@@ -24,13 +24,16 @@ STATUS: Final[dict[type[BaseException], int]] = {
     errors.Forbidden: 403,
     errors.NotFound: 404,
     errors.Conflict: 409,
+    errors.TooSlow: 408,
     errors.TooLarge: 413,
     errors.Busy: 503,
+    errors.OverQuota: 429,
     errors.StoreTrouble: 500,  # our disk, not the caller's wish
     errors.Fault: 500,
     errors.SpawnFailed: 502,
     errors.ChildDied: 502,
     errors.ChildSilent: 504,
+    errors.AnswerBroken: 422,
     errors.RegistryTrouble: 502,
 }
 
@@ -52,8 +55,19 @@ _OLLAMA_NAMES: Final = frozenset(
         "version",
     ]
 )
+
+
+def _name_in(path: str) -> str:
+    """What stands behind `/api/`."""
+    return path[5:].partition("/")[0]
+
+
+_OURS: Final = frozenset(_name_in(route.path) for route in ROUTES if route.path.startswith("/api/")) - _OLLAMA_NAMES
+"""Names that ollama has no route of. Whatever nobody has is asked for by clients of newer ollamas, which read no other envelope."""
 JSON: Final = (b"content-type", b"application/json")
 _LATER: Final = frozenset({429, 503})
+LONGEST_RETRY: Final = 60.0
+"""Seconds. The stock SDKs take a longer `retry-after` for none and come back at once, unless they are told not to."""
 
 
 class Problem(NamedTuple):
@@ -73,10 +87,10 @@ def status_of(error: errors.BlazarError) -> int:
 
 
 def dialect_of(path: str) -> Dialect:
-    """Whose envelope an error on `path` wears."""
+    """Whose envelope an error on `path` wears. Quart forgives slashes before it, and clients add them to a base URL that ends in one."""
+    path = "/" + path.lstrip("/")
     if path.startswith("/api/"):
-        ollamas = path[5:].partition("/")[0] in _OLLAMA_NAMES or is_abroad(path)
-        return Dialect.OLLAMA if ollamas else Dialect.NATIVE
+        return Dialect.NATIVE if _name_in(path) in _OURS else Dialect.OLLAMA
     if path == "/v1/messages" or path.startswith("/v1/messages/"):
         return Dialect.ANTHROPIC
     return Dialect.OPENAI if path.startswith("/v1/") else Dialect.NATIVE
@@ -85,7 +99,7 @@ def dialect_of(path: str) -> Dialect:
 def dialect_for(scope: Scope) -> Dialect:
     """`dialect_of` for a request: the shared model listing is Anthropic's when its client asks."""
     path: str = scope["path"]
-    if path.startswith("/v1/models") and b"anthropic-version" in headers_of(scope):
+    if path.lstrip("/").startswith("v1/models") and b"anthropic-version" in headers_of(scope):
         return Dialect.ANTHROPIC
     return dialect_of(path)
 
@@ -98,8 +112,10 @@ def problem(
     field = error.field if isinstance(error, errors.Malformed | errors.EngineSaid | errors.ModelNotFound) else None
     shown = envelope(dialect, status, str(error), field, trace)
     headers = [JSON]
-    if isinstance(error, errors.Busy):
+    if isinstance(error, errors.Busy | errors.OverQuota):
         headers.append((b"retry-after", str(max(1, ceil(error.retry_after))).encode()))
+        if error.retry_after > LONGEST_RETRY:
+            headers.append((b"x-should-retry", b"false"))
     elif isinstance(error, errors.EngineSaid) and status in _LATER:
         # A child that says "not now" without saying when is asked again soon: it answers in an instant.
         headers.append((b"retry-after", error.retry_after.encode() or b"1"))
@@ -118,5 +134,7 @@ async def refuse(scope: Scope, send: Send, error: errors.BlazarError) -> None:
         await send({"type": "websocket.close", "code": 1008, "reason": ""})
         return
     record = scope.get(RECORD)
+    if record is not None:
+        record.refuse(error)
     shown = problem(error, dialect_for(scope), record.trace if record is not None else None)
     await answer(send, shown.status, shown.headers, shown.body)

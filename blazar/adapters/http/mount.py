@@ -6,7 +6,7 @@ from typing import Any
 
 from quart import Blueprint, Response
 
-from blazar.adapters.http.routes import ROUTES
+from blazar.adapters.http.routes import ROUTES, WITH_SLASHES
 
 Handler = Callable[..., Awaitable[Response]]
 
@@ -24,5 +24,5 @@ def blueprint(family: str, handlers: Mapping[str, Handler]) -> Blueprint:
 
 
 def rule_of(path: str) -> str:
-    """The table's `{id}` in Quart's spelling. Ids are model names and may hold slashes."""
-    return re.sub(r"\{(\w+)\}", r"<path:\1>", path)
+    """The table's `{id}` in Quart's spelling."""
+    return re.sub(r"\{(\w+)\}", r"<path:\1>" if path in WITH_SLASHES else r"<\1>", path)

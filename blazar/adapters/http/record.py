@@ -1,29 +1,51 @@
 """The one small object that the layers and the lane share about a request. Filled in as the request goes."""
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from blazar.application.ports.telemetry import Served
+from blazar.domain import teaching
+from blazar.domain.errors import AnswerBroken, BlazarError, ChildDied, EngineSaid, OverQuota
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from blazar.domain.tab import Tab
 
 RECORD: Final = "blazar.record"
 """Where it lies in the ASGI scope."""
+CLIENT_LEFT: Final = 499
+"""Recorded where the client went before a status was decided; never sent."""
+LONGEST: Final = 600
+"""Characters that are kept of why a request was refused."""
 
 
 class RequestRecord:
     """Facts for the access log, the counters and the audit line. Times are monotonic seconds."""
 
     __slots__ = (
+        "cached_tokens",
+        "child_status",
         "completion_tokens",
         "dialect",
+        "engine",
         "first_byte",
+        "instance",
         "key",
+        "load_seconds",
         "model",
         "notes",
+        "parent",
         "priority",
         "prompt_tokens",
         "queue_depth",
         "queue_seconds",
+        "refusal",
         "started",
         "status",
         "stream",
+        "tab",
         "trace",
+        "warnings",
         "weight",
         "work",
     )
@@ -36,6 +58,7 @@ class RequestRecord:
         self.queue_depth = 0
         self.key = ""
         self.weight = 1.0  # of its key: twice the weight, twice the turns (D16)
+        self.tab: Tab | None = None  # where its key's account is charged; None without keys
         self.priority = "normal"  # as admission took it, after a demotion
         self.work = ""  # the class of it that the queue ranked: tool, interactive, raw_long
         self.notes: list[tuple[float, str, dict[str, Any]]] = []
@@ -44,18 +67,72 @@ class RequestRecord:
         self.status = 0
         self.stream = False
         self.prompt_tokens = 0
+        self.cached_tokens = 0  # of those of the prompt
         self.completion_tokens = 0
+        self.parent = b""  # its caller's `traceparent`
+        self.instance = ""  # the key of the child that served it
+        self.engine = ""  # and the build of that
+        self.load_seconds = 0.0
+        self.child_status = 0
+        self.warnings: Sequence[str] = ()
+        self.refusal = ""
 
     def note_depth(self, waiting: int) -> None:
         """How many waited for the model when this request came."""
         self.queue_depth = waiting
 
-    def note(self, at: float, code: str, **facts: Any) -> None:
+    def note(self, at: float, code: str, /, **facts: Any) -> None:
         """Something out of the ordinary that belongs into this request's story (`why`): a reroute, a retry, a repair, a finding.
 
         `at` is monotonic. Most requests have none: what every request has are the fields above.
         """
         self.notes.append((at, code, facts))
+
+    def refuse(self, error: BlazarError) -> None:
+        """Why it is not answered, in our own words: an engine's may quote what was asked, and are only for its caller."""
+        if isinstance(error, EngineSaid):
+            said = teaching.why_engine_refused(error.status)
+        elif isinstance(error, ChildDied):
+            said = teaching.why_engine_ended()
+        elif isinstance(error, AnswerBroken):
+            said = teaching.why_answer_refused(error.codes)
+        else:
+            said = str(error)
+        self.refusal = said[:LONGEST]
+        if isinstance(error, OverQuota):
+            self.note(self.started, "over_quota", limit=error.limit)
+
+    def served(self, method: str, path: str, dialect: str, peer: str, end: float) -> Served:
+        """Everything that is told of it once it has ended."""
+        started = self.started
+        return Served(
+            trace=self.trace,
+            key=self.key,
+            method=method,
+            path=path,
+            dialect=self.dialect or dialect,
+            model=self.model,
+            status=self.status or CLIENT_LEFT,
+            seconds=end - started,
+            queue_seconds=self.queue_seconds,
+            first_byte_seconds=self.first_byte - started if self.first_byte else 0.0,
+            prompt_tokens=self.prompt_tokens,
+            completion_tokens=self.completion_tokens,
+            stream=self.stream,
+            peer=peer,
+            priority=self.priority,
+            queue_depth=self.queue_depth,
+            work=self.work,
+            instance=self.instance,
+            engine=self.engine,
+            load_seconds=self.load_seconds,
+            child_status=self.child_status,
+            refusal=self.refusal,
+            warnings=self.warnings,
+            cached_tokens=self.cached_tokens,
+            parent=self.parent,
+            notes=[(at - started, code, facts) for at, code, facts in self.notes] if self.notes else (),
+        )
 
 
 def record_of(scope: Any) -> RequestRecord:

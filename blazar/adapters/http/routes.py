@@ -56,6 +56,7 @@ ROUTES: Final = (
         "GET", "/v1/chat/completions/{id}/messages", "completions.messages", Gate.KEY, "The messages that it answered"
     ),
     Route("POST", "/v1/responses", "lane.responses", Gate.KEY, "Respond to items, with typed events", lane=True),
+    Route("POST", "/v1/responses/input_tokens", "lane.input_tokens", Gate.KEY, "Count what it would read", lane=True),
     Route("GET", "/v1/responses/{id}", "responses.one", Gate.KEY, "A kept response, or its events"),
     Route("DELETE", "/v1/responses/{id}", "responses.delete", Gate.KEY, "Keep it no more"),
     Route("GET", "/v1/responses/{id}/input_items", "responses.input_items", Gate.KEY, "What it was made from"),
@@ -179,6 +180,22 @@ ROUTES: Final = (
         Gate.MANAGE,
         "What happens to models, engines and the configuration, as server-sent events",
     ),
+    Route(
+        "GET", "/api/why", "why.stories", Gate.KEY, "The stories of requests that have ended, without what they said"
+    ),
+    Route("GET", "/api/keys", "keys.listing", Gate.MANAGE, "List API keys, without their secrets"),
+    Route("POST", "/api/keys", "keys.add", Gate.MANAGE, "Make an API key; its secret is told here and nowhere else"),
+    Route("GET", "/api/keys/{name}", "keys.one", Gate.MANAGE, "Describe an API key"),
+    Route(
+        "PATCH",
+        "/api/keys/{name}",
+        "keys.update",
+        Gate.MANAGE,
+        "Change what an API key may do; null takes a limit away",
+    ),
+    Route("DELETE", "/api/keys/{name}", "keys.delete", Gate.MANAGE, "Remove an API key; the last one stays"),
+    Route("POST", "/api/keys/{name}/rotate", "keys.rotate", Gate.MANAGE, "Give an API key a new secret"),
+    Route("GET", "/api/keys/{name}/usage", "keys.usage", Gate.MANAGE, "What an API key used, by UTC day"),
     Route("GET", "/api/config", "config.show", Gate.MANAGE, "The configuration that holds now, without secrets"),
     Route("GET", "/api/explain", "reports.explain", Gate.MANAGE, "How a model would be run"),
     Route(
@@ -187,6 +204,18 @@ ROUTES: Final = (
     Route("GET", "/api/engines", "reports.engines", Gate.MANAGE, "List installed engine builds"),
     Route("GET", "/api/doctor", "reports.doctor", Gate.MANAGE, "Check this installation"),
 )
+
+WITH_SLASHES: Final = frozenset({"/v1/models/{id}"})
+"""Paths whose id is a model's name, which may hold slashes. Elsewhere it is one segment: what stands behind it is another path."""
+
+_NO_ID: Final = re.compile(r"/v1/responses/(?!resp_)[^/]+")
+
+
+def is_no_id(path: str) -> bool:
+    """Whether a word stands where an id would: a route of the service that is not here, and no response that cannot do this."""
+    path = "/" + path.strip("/")
+    return _NO_ID.fullmatch(path) is not None and path not in _table()[0]
+
 
 _ABROAD: Final = re.compile(r"/api/(me|signout|web_search|web_fetch|user/.*|experimental/.*)")
 """What newer clients of ollama ask its cloud for, through the local server. Refused by name, or they show a bare path."""
@@ -203,7 +232,8 @@ def _table() -> tuple[dict[str, list[Route]], list[tuple[re.Pattern[str], Route]
     patterns = []
     for route in ROUTES:
         if "{" in route.path:
-            patterns.append((re.compile(re.sub(r"\{\w+\}", "(.+)", route.path)), route))
+            one = "(.+)" if route.path in WITH_SLASHES else "([^/]+)"
+            patterns.append((re.compile(re.sub(r"\{\w+\}", one, route.path)), route))
         else:
             exact.setdefault(route.path, []).append(route)
     return exact, patterns

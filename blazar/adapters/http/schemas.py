@@ -15,11 +15,10 @@ _LONGEST = 300
 
 
 class JsonSchemas(Schemas):
-    """JSON Schema, draft 2020-12 unless the schema names another one."""
+    """JSON Schema, draft 2020-12 unless the schema names another one or can only be of an earlier one."""
 
     def flaw(self, schema: Any) -> str | None:
-        from jsonschema import Draft202012Validator, SchemaError
-        from jsonschema.validators import validator_for
+        from jsonschema import SchemaError
 
         if isinstance(schema, bool):  # "anything" and "nothing" are schemas
             return None
@@ -28,7 +27,7 @@ class JsonSchemas(Schemas):
         if not isinstance(schema.get("$schema", ""), str):
             return teaching.schema_flaw("dialect")
         try:
-            validator_for(schema, default=Draft202012Validator).check_schema(schema)
+            _dialect(schema).check_schema(schema)
         except SchemaError as error:
             place = "/".join(str(part) for part in error.path)
             why = error.message if len(error.message) <= _LONGEST else f"{error.message[:_LONGEST]}…"
@@ -37,20 +36,46 @@ class JsonSchemas(Schemas):
             return teaching.schema_flaw("deep")
         return None
 
-    def agrees(self, schema: Any, text: str) -> bool:
-        from jsonschema import Draft202012Validator
-        from jsonschema.validators import extend, validator_for
+    def breach(self, schema: Any, text: str, *, lenient: bool = False) -> str | None:
+        from jsonschema.exceptions import UnknownType
+        from jsonschema.validators import extend
         from referencing import Registry
         from referencing.exceptions import Unresolvable
 
         try:
             value = json.loads(text)
-            if not _quickly_named(schema):
-                return True
-            kind = extend(validator_for(schema, default=Draft202012Validator), {"pattern": _pattern})  # type: ignore[no-untyped-call]
-            return bool(kind(schema, registry=Registry()).is_valid(value))
-        except (ValueError, RecursionError, re.error, Unresolvable):
-            return False
+        except (ValueError, RecursionError):
+            return teaching.sentinel_no_json()
+        try:
+            if isinstance(schema, bool):
+                return None if schema or lenient else teaching.sentinel_place("", "false")
+            if not _quickly_named(schema) or (lenient and self.flaw(schema) is not None):
+                return None
+            kind = extend(_dialect(schema), {"pattern": _pattern})  # type: ignore[no-untyped-call]
+            error = next(kind(schema, registry=Registry()).iter_errors(value), None)
+        except (RecursionError, re.error, Unresolvable, UnknownType, TypeError, AttributeError):
+            return None if lenient else teaching.sentinel_unjudged()
+        return None if error is None else _place(error)
+
+
+def _place(error: Any) -> str:
+    """Which part of the schema it is, without a word of the value."""
+    place = "/".join(str(part) for part in list(error.absolute_schema_path)[:-1])
+    return teaching.sentinel_place(place[:_LONGEST_PLACE], str(error.validator))
+
+
+def _dialect(schema: dict[str, Any]) -> Any:
+    """ODD: a list of items makes a schema one of an earlier draft. Clients write it without a word of the draft, and engines hold it."""
+    from jsonschema import Draft201909Validator, Draft202012Validator
+    from jsonschema.validators import validator_for
+
+    return validator_for(schema, default=Draft201909Validator if _lists_items(schema) else Draft202012Validator)
+
+
+def _lists_items(schema: Any) -> bool:
+    inner = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
+    listed = isinstance(schema, dict) and isinstance(schema.get("items"), list)
+    return listed or any(_lists_items(one) for one in inner)
 
 
 def _pattern(validator: Any, pattern: Any, value: Any, schema: Any) -> Any:
@@ -83,6 +108,7 @@ def _quickly_named(schema: Any) -> bool:
     return quick and all(_quickly_named(one) for one in schema.values())
 
 
+_LONGEST_PLACE = 120
 _LONGEST_MATCHED = 4096
 _LONGEST_PATTERN = 1000
 _ESCAPED = re.compile(r"\\.", re.DOTALL)

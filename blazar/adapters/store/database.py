@@ -43,6 +43,10 @@ class Database:
         self._engine = _engine(path)
         self._writer = self._engine.execution_options(write=True)
         self._lock = Lock()
+        self._own: sqlite3.Connection | None = None  # the one of `aside`
+        self._own_lock = Lock()
+        self._seen = (-1, -1)  # what the watch and the own connection said last
+        self._revision = 0
         try:
             with self._translated():
                 self._migrate()
@@ -62,14 +66,45 @@ class Database:
         with self._translated(), Session(self._writer) as session, session.begin():
             yield session
 
+    @contextmanager
+    def aside(self) -> Iterator[sqlite3.Connection]:
+        """A connection for what is no news to anybody: its commits change no `revision`. One user at a time; begins nothing itself.
+
+        A power failure may take its last transactions along, for it does not wait for the disk; a killed daemon loses none.
+        """
+        with self._translated(), self._own_lock:
+            if self._own is None:
+                own = _watch(self.path, patience=BUSY_MS / 1000)
+                own.execute("PRAGMA synchronous = NORMAL")
+                with self._lock:
+                    self._own, self._seen = own, (-1, -1)
+            yield self._own
+
     def revision(self) -> int:
-        """Changes whenever anybody committed, in any process."""
+        """Changes whenever anybody committed, in any process, except by `aside`. Never waits for anybody."""
         with self._translated(), self._lock:
-            return int(self._watch.execute("PRAGMA data_version").fetchone()[0])
+            now = _version(self._watch)
+            if now == self._seen[0]:
+                return self._revision
+            # A connection is told of what others commit, not of its own. While it is at work nobody can ask it: better
+            # one change too many.
+            own = -1
+            if self._own is not None and self._own_lock.acquire(blocking=False):
+                try:
+                    own = _version(self._own)
+                finally:
+                    self._own_lock.release()
+            if own != self._seen[1] or own == -1:
+                self._revision += 1
+            self._seen = (now, own)
+            return self._revision
 
     def close(self) -> None:
         """Safe to call twice."""
         self._watch.close()
+        with self._own_lock:
+            if self._own is not None:
+                self._own.close()
         self._engine.dispose()
 
     def _migrate(self) -> None:
@@ -110,9 +145,13 @@ def _engine(path: Path) -> Engine:
     return engine
 
 
-def _watch(path: Path) -> sqlite3.Connection:
-    """The connection that asks for `data_version`, which counts only what others commit: no transaction runs on it."""
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA data_version").fetchone()[0])
+
+
+def _watch(path: Path, patience: float = 5.0) -> sqlite3.Connection:
+    """A connection that asks for `data_version`, which counts only what others commit: no transaction runs on the first of them."""
+    connection = sqlite3.connect(path, timeout=patience, isolation_level=None, check_same_thread=False)
     with ExitStack() as undo:
         undo.callback(connection.close)
         _use_wal(connection)

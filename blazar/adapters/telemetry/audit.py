@@ -23,6 +23,8 @@ GENERATION: Final = frozenset(
     {
         "/v1/chat/completions",
         "/v1/completions",
+        "/v1/responses",
+        "/v1/images/generations",
         "/v1/embeddings",
         "/v1/rerank",
         "/v1/reranking",
@@ -35,7 +37,10 @@ GENERATION: Final = frozenset(
         "/api/embeddings",
     }
 )
-"""The paths whose requests are generation requests."""
+"""The paths whose requests are generation requests: a model computed something. A batch's lines come by these, each for itself.
+
+Not those that only cut texts into tokens, or count them.
+"""
 
 
 class AuditLine(msgspec.Struct, frozen=True, gc=False):

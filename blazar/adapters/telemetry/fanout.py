@@ -12,9 +12,13 @@ class FanoutMeter(Meter):
         self._meter = meter
         self._tell = (meter.on_served, *listeners)
 
-    def listen(self, *listeners: Callable[[Served], None]) -> None:
-        """From now on these hear of finished requests, and no others."""
-        self._tell = (self._meter.on_served, *listeners)
+    def add(self, listener: Callable[[Served], None]) -> None:
+        """From now on it hears of finished requests, too, after the others."""
+        self._tell = (*self._tell, listener)
+
+    def remove(self, listener: Callable[[Served], None]) -> None:
+        """From now on it does not."""
+        self._tell = tuple(tell for tell in self._tell if tell != listener)
 
     def on_served(self, served: Served) -> None:
         for tell in self._tell:

@@ -5,12 +5,14 @@ that clients make up all count as "other". Nothing here is ever decremented but 
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from blazar.application.ports.clock import Clock
 from blazar.application.ports.telemetry import Meter, Served
 from blazar.application.supervise.views import InstanceView
+from blazar.domain.admission.work import Priority, WorkClass
+from blazar.domain.instance.hints import KEPT
 from blazar.domain.instance.machine import GONE, State
 
 MODELS_CAP: Final = 100
@@ -18,6 +20,8 @@ OTHER: Final = "other"
 
 SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 """Upper bounds of request times: from a cached answer to a long generation."""
+TOKEN_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.25, 0.5, 1.0, 2.5)
+"""Upper bounds of the time between two tokens: from a small model on a large card to a large one on a processor."""
 LOAD_SECONDS: Final = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 120.0, 180.0, 600.0)
 """Upper bounds of load times: from a toy model to the absolute caps (D34)."""
 
@@ -30,6 +34,22 @@ class Sample(NamedTuple):
     labels: Labels
     value: float
     suffix: str = ""
+
+
+class Point(NamedTuple):
+    """What one series of a family is now."""
+
+    labels: Labels
+    value: "float | Histogram"
+
+
+class Family(NamedTuple):
+    """All series of one name. `kind` is Prometheus's: counter, gauge, histogram."""
+
+    name: str
+    kind: str
+    told: str
+    points: Sequence[Point]
 
 
 class Histogram:
@@ -47,6 +67,12 @@ class Histogram:
         self.counts[bisect_left(self.bounds, value)] += 1
         self.total += value
 
+    def copy(self) -> "Histogram":
+        """As it is now."""
+        other = Histogram(self.bounds)
+        other.counts, other.total = self.counts.copy(), self.total
+        return other
+
     def samples(self, labels: Labels) -> Iterator[Sample]:
         """Cumulative buckets, sum and count."""
         running = 0
@@ -60,13 +86,14 @@ class Histogram:
 class _ModelRow:
     """What is counted a model."""
 
-    __slots__ = ("completion", "crashes", "first_byte", "prompt", "queue", "seconds", "spawns")
+    __slots__ = ("cached", "completion", "crashes", "first_byte", "per_token", "prompt", "queue", "seconds", "spawns")
 
     def __init__(self) -> None:
         self.seconds = Histogram(SECONDS)
         self.queue = Histogram(SECONDS)
         self.first_byte = Histogram(SECONDS)
-        self.prompt = self.completion = self.crashes = self.spawns = 0
+        self.per_token = Histogram(TOKEN_SECONDS)
+        self.prompt = self.cached = self.completion = self.crashes = self.spawns = 0
 
 
 class PrometheusMeter(Meter):
@@ -82,6 +109,8 @@ class PrometheusMeter(Meter):
         self._evictions: dict[str, int] = {}
         self._children: Callable[[], Iterable[InstanceView]] = tuple
         self._totals: list[tuple[str, str, Callable[[], int]]] = []
+        self._noted: dict[tuple[str, str], int] = {}
+        self._speeds: dict[str, float] = {}
 
     def watch_children(self, read: Callable[[], Iterable[InstanceView]]) -> None:
         """Where to look for live children at scrape time."""
@@ -102,7 +131,31 @@ class PrometheusMeter(Meter):
             if served.first_byte_seconds > 0:
                 row.first_byte.observe(served.first_byte_seconds)
             row.prompt += served.prompt_tokens
+            row.cached += served.cached_tokens
             row.completion += served.completion_tokens
+            if served.stream and served.completion_tokens > 1 and served.first_byte_seconds > 0:
+                self._time_tokens(row, served)
+        if served.notes:
+            self._count_notes(served)
+
+    def _time_tokens(self, row: _ModelRow, served: Served) -> None:
+        """A buffered answer is told at once, and one of a single token has nothing between its tokens."""
+        seconds = (served.seconds - served.first_byte_seconds) / (served.completion_tokens - 1)
+        row.per_token.observe(seconds)
+        if seconds > 0 and (served.instance in self._speeds or len(self._speeds) < MODELS_CAP):
+            before = self._speeds.get(served.instance)
+            self._speeds[served.instance] = 1 / seconds if before is None else KEPT * before + (1 - KEPT) / seconds
+
+    def _count_notes(self, served: Served) -> None:
+        for _, code, facts in served.notes:
+            if (label := _NOTED.get(code)) is not None:
+                key = (code, str(facts.get(label, "")))
+                key = key if key in self._noted or len(self._noted) < MODELS_CAP else (code, OTHER)
+                self._noted[key] = self._noted.get(key, 0) + 1
+
+    def speed(self, instance: str) -> float | None:
+        """Tokens a second of its last streamed answers, smoothed; None: it had none."""
+        return self._speeds.get(instance)
 
     def on_spawn(self, model: str, seconds: float) -> None:
         self._row(self._label(model, known=True)).spawns += 1
@@ -117,7 +170,11 @@ class PrometheusMeter(Meter):
         self._row(self._label(model, known=True)).crashes += 1
 
     def exposition(self) -> bytes:
-        return "".join(line for family in self._families() for line in family).encode(errors="replace")
+        return "".join(line for family in self.families() for line in _written(family)).encode(errors="replace")
+
+    def families(self) -> list[Family]:
+        """Everything that is counted, as it is now. Histograms are those that are counted on with: whoever keeps them copies them."""
+        return [*self._families(), *self._child_families()]
 
     def _label(self, model: str, *, known: bool) -> str:
         if model in self._models or not model:
@@ -130,39 +187,54 @@ class PrometheusMeter(Meter):
             row = self._models[label] = _ModelRow()
         return row
 
-    def _families(self) -> Iterator[Iterator[str]]:
+    def _families(self) -> Iterator[Family]:
         rows = sorted(self._models.items())
-        requests = (
-            Sample((("dialect", dialect), ("model", model), ("status", str(status))), count)
+        requests = [
+            Point((("dialect", dialect), ("model", model), ("status", str(status))), count)
             for (dialect, model, status), count in sorted(self._requests.items())
-        )
-        yield _family("blazar_requests_total", "counter", "Finished requests.", requests)
+        ]
+        yield Family("blazar_requests_total", "counter", "Finished requests.", requests)
         for name, told, pick in _HISTOGRAMS:
-            samples = (sample for model, row in rows for sample in pick(row).samples((("model", model),)))
-            yield _family(name, "histogram", told, samples)
+            yield Family(name, "histogram", told, [Point((("model", model),), pick(row)) for model, row in rows])
         for name, told, count_of in _COUNTS:
-            yield _family(name, "counter", told, (Sample((("model", model),), count_of(row)) for model, row in rows))
+            yield Family(name, "counter", told, [Point((("model", model),), count_of(row)) for model, row in rows])
         told = "Seconds from the decision to load a model until it served."
-        yield _family("blazar_spawn_seconds", "histogram", told, self._spawn_seconds.samples(()))
-        evictions = (Sample((("cause", cause),), count) for cause, count in sorted(self._evictions.items()))
-        yield _family("blazar_evictions_total", "counter", "Models unloaded, by cause.", evictions)
+        yield Family("blazar_spawn_seconds", "histogram", told, [Point((), self._spawn_seconds)])
+        evictions = [Point((("cause", cause),), count) for cause, count in sorted(self._evictions.items())]
+        yield Family("blazar_evictions_total", "counter", "Models unloaded, by cause.", evictions)
+        noted = sorted(self._noted.items())
+        for code, label in _NOTED.items():
+            name, told = _NOTED_FAMILIES[code]
+            points = [Point(((label, value),), count) for (found, value), count in noted if found == code]
+            yield Family(name, "counter", told, points)
         for name, told, read in self._totals:
-            yield _family(name, "counter", told, [Sample((), read())])
-        yield from self._child_families()
+            yield Family(name, "counter", told, [Point((), read())])
         uptime = self._clock.now() - self._started
-        yield _family("blazar_uptime_seconds", "gauge", "Seconds since the daemon started.", [Sample((), uptime)])
-        build = Sample((("version", self._version),), 1)
-        yield _family("blazar_build_info", "gauge", "Which Blazar this is; always 1.", [build])
+        yield Family("blazar_uptime_seconds", "gauge", "Seconds since the daemon started.", [Point((), uptime)])
+        build = Point((("version", self._version),), 1)
+        yield Family("blazar_build_info", "gauge", "Which Blazar this is; always 1.", [build])
 
-    def _child_families(self) -> Iterator[Iterator[str]]:
+    def _child_families(self) -> Iterator[Family]:
         views = tuple(self._children())
         states = [view.state for view in views]
         # Every state, so that one that emptied is told as 0 and not as a series that vanished.
-        counts = (Sample((("state", state),), states.count(state)) for state in _STATES)
-        yield _family("blazar_children", "gauge", "Engine processes, by state.", counts)
+        counts = [Point((("state", state),), states.count(state)) for state in _STATES]
+        yield Family("blazar_children", "gauge", "Engine processes, by state.", counts)
+        loaded = len({view.model for view in views if view.state == State.SERVING})
+        yield Family("blazar_models_loaded", "gauge", "Models that an engine serves now.", [Point((), loaded)])
         for name, told, read in _GAUGES:
-            samples = (Sample((("instance", view.key),), read(view)) for view in views)
-            yield _family(name, "gauge", told, samples)
+            yield Family(name, "gauge", told, [Point((("instance", view.key),), read(view)) for view in views])
+        for name, told, share in _SHARES:
+            known = [(view.key, share(view)) for view in views]
+            yield Family(
+                name, "gauge", told, [Point((("instance", key),), value) for key, value in known if value is not None]
+            )
+        devices = [
+            Point((("instance", view.key), ("device", device)), size) for view in views for device, size in view.devices
+        ]
+        yield Family("blazar_child_device_bytes", "gauge", "Memory of a child that lies on an accelerator.", devices)
+        queued = [point for view in views for point in _queued(view)]
+        yield Family("blazar_child_queued", "gauge", "Requests that wait for a child, by priority and class.", queued)
 
 
 _HISTOGRAMS: tuple[tuple[str, str, Callable[[_ModelRow], Histogram]], ...] = (
@@ -173,9 +245,15 @@ _HISTOGRAMS: tuple[tuple[str, str, Callable[[_ModelRow], Histogram]], ...] = (
         "Seconds from a request's arrival to the first byte of its answer.",
         lambda row: row.first_byte,
     ),
+    (
+        "blazar_time_per_token_seconds",
+        "Seconds between two tokens of a streamed answer, on average.",
+        lambda row: row.per_token,
+    ),
 )
 _COUNTS: tuple[tuple[str, str, Callable[[_ModelRow], int]], ...] = (
     ("blazar_prompt_tokens_total", "Tokens of prompts, cached ones included.", lambda row: row.prompt),
+    ("blazar_prompt_cached_tokens_total", "Tokens of prompts that an engine still had.", lambda row: row.cached),
     ("blazar_completion_tokens_total", "Tokens generated.", lambda row: row.completion),
     ("blazar_spawns_total", "Engine processes that came to serve.", lambda row: row.spawns),
     ("blazar_crashes_total", "Engine processes that ended unasked.", lambda row: row.crashes),
@@ -187,16 +265,47 @@ _GAUGES: tuple[tuple[str, str, Callable[[InstanceView], float]], ...] = (
     ("blazar_child_resident_bytes", "Memory of a child that is in RAM.", lambda view: view.rss),
     ("blazar_child_planned_bytes", "Memory that a child was planned with.", lambda view: view.planned),
     ("blazar_child_measured_bytes", "Memory that a child uses, accelerators included.", lambda view: view.measured),
+    (
+        "blazar_sleeping",
+        "Whether a child let its memory go until it is asked for again.",
+        lambda view: int(view.sleeping),
+    ),
 )
+_SHARES: tuple[tuple[str, str, Callable[[InstanceView], float | None]], ...] = (
+    ("blazar_child_cache_hit_ratio", "Share of prompts that a child's cache held.", lambda view: view.cache_hint),
+    ("blazar_child_accepted_ratio", "Share of what was guessed ahead that was right.", lambda view: view.spec_accept),
+)
+_NOTED: Final = {"over_quota": "limit", "sentinel": "code", "cache": "outcome"}
+"""Codes in a request's notes that are counted, and the fact by which."""
+_NOTED_FAMILIES: Final = {
+    "over_quota": ("blazar_quota_refusals_total", "Requests beyond a limit of their key."),
+    "sentinel": ("blazar_sentinel_observations_total", "What was wrong with answers, by observation."),
+    "cache": ("blazar_semantic_cache_total", "Chats that were looked for in the semantic cache."),
+}
 
 _STATES = tuple(state.value for state in State if state not in GONE)
+
+
+def _queued(view: InstanceView) -> Iterator[Point]:
+    """Every level, so that one that emptied is told as 0."""
+    waiting = {(priority, kind): count for priority, kind, count in view.queued}
+    for priority, kind in _LEVELS:
+        labels = (("instance", view.key), ("priority", priority), ("work", kind))
+        yield Point(labels, waiting.get((priority, kind), 0))
+
+
+_LEVELS = tuple((priority.name.lower(), kind.name.lower()) for priority in Priority for kind in WorkClass)
 
 _ESCAPES: Mapping[int, str] = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
-def _family(name: str, kind: str, told: str, samples: Iterable[Sample]) -> Iterator[str]:
-    yield f"# HELP {name} {told}\n# TYPE {name} {kind}\n"
-    for labels, value, suffix in samples:
-        inner = ",".join(f'{label}="{text.translate(_ESCAPES)}"' for label, text in labels)
-        number = str(value) if isinstance(value, int) else repr(round(value, 6))
-        yield f"{name}{suffix}{{{inner}}} {number}\n" if inner else f"{name}{suffix} {number}\n"
+def _written(family: Family) -> Iterator[str]:
+    name = family.name
+    yield f"# HELP {name} {family.told}\n# TYPE {name} {family.kind}\n"
+    for point in family.points:
+        value = point.value
+        samples = value.samples(point.labels) if isinstance(value, Histogram) else (Sample(point.labels, value),)
+        for labels, figure, suffix in samples:
+            inner = ",".join(f'{label}="{text.translate(_ESCAPES)}"' for label, text in labels)
+            number = str(figure) if isinstance(figure, int) else repr(round(figure, 6))
+            yield f"{name}{suffix}{{{inner}}} {number}\n" if inner else f"{name}{suffix} {number}\n"

@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 from blazar.application.batches.records import KINDS, change_of
 from blazar.application.ports.clock import Clock
 from blazar.application.ports.saved import SavedStore
+from blazar.domain.admission.place import Place
 from blazar.domain.batches import NEXT, Batch, State
 
 T = TypeVar("T")
@@ -42,6 +43,8 @@ class Run:
     done: set[str] | None = None
     unsaved: int = 0
     """Journal lines since the last one that outlives a power failure."""
+    place: Place | None = None
+    """Where the request under way stands in line."""
     saving: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
@@ -58,6 +61,8 @@ class Ledger:
         assert state in NEXT[run.batch.state], (run.batch.state, state)
         stamps = {**run.batch.stamps, f"{state.value}_at": self.clock.wall()}
         run.batch = replace(run.batch, state=state, stamps=stamps, **facts)
+        if run.place is not None:
+            run.place.give_up()
         await self.save(run)
 
     async def save(self, run: Run) -> None:

@@ -18,7 +18,7 @@ from blazar.domain.errors import Malformed, NotFound
 from blazar.domain.kinds import Dialect
 from blazar.domain.wire import anthropic_batches as messages
 from blazar.domain.wire.openai_batches import read_order
-from blazar.domain.wire.paging import Page
+from blazar.domain.wire.paging import Page, follows
 
 
 class Made(NamedTuple):
@@ -112,7 +112,10 @@ class ManageBatches:
         return self.runner.current(batch_of(row))
 
     async def page(self, dialect: Dialect, owner: str, page: Page) -> BatchPage:
-        """Part of the listing."""
+        """Part of the listing. Raises `Malformed` for a page that begins nowhere."""
+        if page.after:
+            first = await self.aside(partial(self.shelf.store.find, KINDS[dialect], page.after, owner))
+            follows(page, there=first is not None)
         asked = page._replace(limit=page.limit + 1)
         rows = await self.aside(partial(self.shelf.store.page, KINDS[dialect], owner, asked))
         found = tuple(self.runner.current(batch_of(row)) for row in rows)

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from blazar.application.ports.saved import Change, Keeping, Saved
-from blazar.domain.batches import Batch, Flaw, State, Tally
+from blazar.domain.batches import Batch, Flaw, Spent, State, Tally
 from blazar.domain.kinds import Dialect
 from blazar.domain.wire.anthropic_batches import KEPT
 
@@ -43,6 +43,7 @@ def batch_of(row: Saved) -> Batch:
     """The batch again."""
     facts: dict[str, Any] = json.loads(row.facts)
     facts["tally"] = Tally(*facts["tally"])
+    facts["spent"] = Spent(*facts.get("spent", ()))  # rows of earlier versions have none
     facts["flaws"] = tuple(Flaw(*flaw) for flaw in facts["flaws"])
     dialect = Dialect.OPENAI if row.kind is Keeping.BATCH else Dialect.ANTHROPIC
     return Batch(

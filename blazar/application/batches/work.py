@@ -10,11 +10,11 @@ from functools import partial
 from typing import Final
 
 from blazar.application.batches.ledger import Ledger, Run
-from blazar.application.batches.turns import Turns
 from blazar.application.files.shelf import FileNote, FileShelf
 from blazar.application.ports.answering import Answering, Question
 from blazar.application.ports.batch_papers import BatchPapers
 from blazar.domain import teaching
+from blazar.domain.admission.place import Place
 from blazar.domain.batches import (
     MOST_FLAWS,
     Answered,
@@ -22,6 +22,7 @@ from blazar.domain.batches import (
     Fate,
     Flaw,
     Line,
+    Spent,
     State,
     Tally,
     custom_id_in,
@@ -32,8 +33,6 @@ from blazar.domain.kinds import Dialect
 from blazar.domain.wire import anthropic_batches as messages
 from blazar.domain.wire import openai_batches as openai
 
-LOOK_AGAIN: Final = 0.25
-"""Seconds between two looks for a free turn."""
 DURABLE_EVERY: Final = 16
 """Results between two syncs: a power failure loses at most these, and they are asked again. A killed daemon loses none."""
 
@@ -45,7 +44,6 @@ class BatchWork:
     ledger: Ledger
     papers: BatchPapers
     answering: Answering
-    turns: Turns
     shelf: FileShelf
 
     async def stint(self, run: Run, until: float) -> None:
@@ -70,14 +68,14 @@ class BatchWork:
 
     async def _judge(self, run: Run) -> None:
         """All lines, before the first of them is asked."""
-        batch, start, seen = run.batch, 0, set[str]()
+        batch, start, seen, models = run.batch, 0, set[str](), set[str]()
         flaws: list[Flaw] = []
         number = 0
         while run.batch.state is State.VALIDATING and len(flaws) < MOST_FLAWS and len(seen) <= openai.MOST_REQUESTS:
             handful = await self.ledger.aside(partial(self.papers.requests, batch.id, start))
             if not handful.lines:
                 break
-            wrong = await self.ledger.aside(partial(_flaws, batch, handful.lines, number, seen))
+            wrong = await self.ledger.aside(partial(_flaws, batch, handful.lines, number, (seen, models)))
             flaws += wrong
             number += len(handful.lines)
             start = handful.following
@@ -90,23 +88,25 @@ class BatchWork:
         if flaws:
             await self.ledger.enter(run, State.FAILED, flaws=tuple(flaws[:MOST_FLAWS]))
         else:
-            await self.ledger.enter(run, State.IN_PROGRESS, tally=Tally(len(seen)))
+            model = models.pop() if len(models) == 1 else ""
+            await self.ledger.enter(run, State.IN_PROGRESS, tally=Tally(len(seen)), model=model)
 
     async def recall(self, run: Run) -> None:
         """What the journal holds already."""
         id_, total = run.batch.id, run.batch.tally.total
 
-        def read() -> tuple[set[str], Tally]:
-            done, tally, start = set[str](), Tally(total), 0
+        def read() -> tuple[set[str], Tally, Spent]:
+            done, tally, spent, start = set[str](), Tally(total), Spent(), 0
             while (handful := self.papers.results(id_, start)).lines:
                 for raw in handful.lines:
                     done.add(custom_id_in(raw))
                     tally = tally.plus(Fate(raw[:1].decode()))
+                    spent = spent.plus(openai.spent_in(raw))
                 start = handful.following
-            return done, tally
+            return done, tally, spent
 
-        run.done, tally = await self.ledger.aside(read)
-        run.batch = replace(run.batch, tally=tally)
+        run.done, tally, spent = await self.ledger.aside(read)
+        run.batch = replace(run.batch, tally=tally, spent=spent)
 
     async def _ask(self, run: Run, until: float) -> None:
         while True:
@@ -114,9 +114,8 @@ class BatchWork:
             if not lines:
                 break
             for line in lines[0]:
-                if not await self._may_ask(run, line.model, until):
+                if not self._may_ask(run, until) or not await self._one(run, line, until):
                     return
-                await self._one(run, line)
             run.position = lines[1]
         if run.batch.state is State.IN_PROGRESS:
             await self.ledger.enter(run, State.FINALIZING)
@@ -137,20 +136,29 @@ class BatchWork:
 
         return await self.ledger.aside(read)
 
-    async def _may_ask(self, run: Run, model: str, until: float) -> bool:
-        """Wait for a free turn; False where this is no time to ask any more."""
-        clock = self.ledger.clock
-        while run.batch.state is State.IN_PROGRESS and not self._too_late(run) and clock.now() < until:
-            if self.turns.free(model):
-                return True
-            await clock.sleep(LOOK_AGAIN)
-        return False
+    def _may_ask(self, run: Run, until: float) -> bool:
+        """Whether this is the time to ask more."""
+        return run.batch.state is State.IN_PROGRESS and not self._too_late(run) and self.ledger.clock.now() < until
 
-    async def _one(self, run: Run, line: Line) -> None:
-        """Ask, as often as it is worth it, and write down what came."""
+    async def _in_turn(self, run: Run, question: Question, until: float) -> Answered | None:
+        """Ask when nobody else waits; None where the time for that ends before, or the batch does."""
+        clock = self.ledger.clock
+        place = run.place = Place()
+        left = min(until - clock.now(), run.batch.expires_at - clock.wall())
+        timer = clock.call_later(max(0.0, left), place.give_up)
+        try:
+            return await self.answering.answer(question, place)
+        finally:
+            timer.cancel()
+            run.place = None
+
+    async def _one(self, run: Run, line: Line, until: float) -> bool:
+        """Ask, as often as it is worth it, and write down what came; False where its turn did not come."""
         batch, tries = run.batch, 0
         while True:
-            answered = await self.answering.answer(Question(batch.endpoint, line, batch.owner))
+            answered = await self._in_turn(run, Question(batch.endpoint, line, batch.owner), until)
+            if answered is None:
+                return False
             tries += 1
             pause = pause_before_next(answered, tries)
             if pause is None or run.batch.state is not State.IN_PROGRESS or self._too_late(run):
@@ -161,13 +169,17 @@ class BatchWork:
         run.unsaved += 1
         durable = run.unsaved >= DURABLE_EVERY
 
-        def write() -> None:
-            self.papers.append(batch.id, [answered_line(batch, number, line, answered)], durable=durable)
+        def write() -> Spent:
+            told = answered_line(batch, number, line, answered)
+            self.papers.append(batch.id, [told], durable=durable)
+            return openai.spent_in(told)
 
-        await self.ledger.aside(write)
+        spent = await self.ledger.aside(write)
         run.unsaved = 0 if durable else run.unsaved
         run.done.add(line.custom_id)
-        run.batch = replace(run.batch, tally=run.batch.tally.plus(answered.fate))
+        batch = run.batch
+        run.batch = replace(batch, tally=batch.tally.plus(answered.fate), spent=batch.spent.plus(spent))
+        return True
 
     def _too_late(self, run: Run) -> bool:
         return run.batch.state is State.IN_PROGRESS and self.ledger.clock.wall() >= run.batch.expires_at
@@ -220,9 +232,10 @@ class BatchWork:
         return id_
 
 
-def _flaws(batch: Batch, lines: Sequence[bytes], before: int, seen: set[str]) -> list[Flaw]:
-    """What is wrong with these lines; `seen` grows by their ids."""
+def _flaws(batch: Batch, lines: Sequence[bytes], before: int, known: tuple[set[str], set[str]]) -> list[Flaw]:
+    """What is wrong with these lines; what is `known` grows by their ids and their models."""
     found = []
+    seen, models = known
     for number, raw in enumerate(lines, before + 1):
         if not raw.strip():
             continue
@@ -234,6 +247,7 @@ def _flaws(batch: Batch, lines: Sequence[bytes], before: int, seen: set[str]) ->
             found.append(Flaw("duplicate_custom_id", say, "custom_id", number))
         else:
             seen.add(line.custom_id)
+            models.add(line.model)
     return found
 
 

@@ -15,7 +15,7 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Item
 
 from blazar.application.config.dotted import Names, said_name, value_at
-from blazar.application.config.locate import Placed, comments_in, placed
+from blazar.application.config.locate import Path, Placed, comments_in, placed
 from blazar.domain import teaching
 from blazar.domain.errors import Conflict
 
@@ -62,6 +62,47 @@ def append_tables(
     return _checked(f"{ended}{newline if ended else ''}{more}", {**tomllib.loads(text), name: [*old, *rows]}, (name,))
 
 
+def append_table(text: str, name: str, row: Mapping[str, Any]) -> str:
+    """One `[[name]]` table behind the text, unjudged: not for a text whose list is written inline."""
+    newline, ended = _newline(text), _ended(text)
+    said = (f"{said_name(key)} = {_spelled(value)}" for key, value in row.items())
+    return ended + (newline if ended else "") + newline.join([f"[[{said_name(name)}]]", *said]) + newline
+
+
+def change_table(text: str, rows: Sequence[Placed], changes: Mapping[str, Any]) -> str:
+    """One table with other values, unjudged. `rows` are its header and its keys; None takes a key away, and a new one stands last."""
+    where, more = rows[0].path, []
+    for key, value in changes.items():
+        row = next((row for row in rows if not row.header and row.path == (*where, key)), None)
+        if row is None:
+            more += [] if value is None else [f"{said_name(key)} = {_spelled(value)}{_newline(text)}"]
+            continue
+        chunk = _chunk(text, row)
+        new = "".join(_comment_lines(chunk)) if value is None else _rewritten(chunk, row, (*where, key), value)
+        text = _spliced(text, row, new)
+        rows = _moved(rows, row, len(new) - len(chunk))
+    end = rows[-1].statement.end
+    return _ended(text[:end], _newline(text)) + "".join(more) + text[end:] if more else text
+
+
+def cut_table(text: str, rows: Sequence[Placed]) -> str:
+    """Without a table, its header and its keys; comments on lines of their own stay. Unjudged."""
+    return _cut(text, [*rows])
+
+
+def _moved(rows: Sequence[Placed], changed: Placed, by: int) -> list[Placed]:
+    """Where they stand once one of them has become longer by so many characters."""
+    found = []
+    for row in rows:
+        start, end = row.statement.start, row.statement.end
+        if start > changed.statement.start:
+            start += by
+        if end >= changed.statement.end:
+            end += by
+        found.append(row._replace(statement=row.statement._replace(start=start, end=end)))
+    return found
+
+
 def _with(raw: dict[str, Any], path: Names, value: Any) -> dict[str, Any]:
     changed = deepcopy(raw)
     table = changed
@@ -89,6 +130,11 @@ def _comparable(value: Any, *, empty: bool) -> Any:
         return value
     inner = {key: _comparable(item, empty=empty) for key, item in value.items()}
     return inner if empty else {key: item for key, item in inner.items() if item != {}}
+
+
+def same(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether two files say the same."""
+    return found == wanted or _comparable(found, empty=False) == _comparable(wanted, empty=False)
 
 
 def _checked(text: str, wanted: Mapping[str, Any], path: Names) -> str:
@@ -127,10 +173,10 @@ def _spliced(text: str, row: Placed, chunk: str) -> str:
     return text[: row.statement.start] + chunk + text[row.statement.end :]
 
 
-def _rewritten(chunk: str, row: Placed, path: Names, value: Any) -> str:
+def _rewritten(chunk: str, row: Placed, path: Path, value: Any) -> str:
     """One assignment with `value` at `path`, or (for None) without it. Comments on lines of their own move above it."""
-    within = path[len(row.table) :]
-    whole = path[len(row.table) : len(row.path)]
+    within: Names = tuple(map(str, path[len(row.table) :]))
+    whole = within[: len(row.path) - len(row.table)]
     raw = tomllib.loads(chunk)
     wanted = _without(raw, within) if value is None else _with(raw, within, value)
     new = _edited(chunk, within, value, wanted)

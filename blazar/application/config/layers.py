@@ -12,7 +12,7 @@ from blazar.application.config import bootstrap, rules
 from blazar.application.config.environment import from_environment, unread
 from blazar.application.config.files import folder_of, located, rooted, whole
 from blazar.application.config.hoist import Problem, hoist, nearest, of_every_model
-from blazar.application.config.locate import Lines
+from blazar.application.config.locate import Lines, lines_of
 from blazar.application.config.model import DAEMON_KEYS, INHERITING, Config, Override, cache_type_sources
 from blazar.application.config.places import known_at
 from blazar.application.config.problems import read_toml, spelled, unquoted, why
@@ -91,30 +91,40 @@ def load_config(
     folder = folder_of(path)
     world = _seen_from(folder, world or rules.World())
     raw = read_toml(text, path)
-    lines = Lines(text)
+    lines = lines_of(text)
     values, sources, problems = hoist(raw, path, lines)
     origins = {key: Origin("file", f"line {lines.find(source)}") for key, source in sources.items()}
+    config = None
     try:
-        problems += _broken_in_file(Config.model_validate(values), world, _File(path, lines, sources))
+        config = Config.model_validate(values)
+        problems += _broken_in_file(config, world, _File(path, lines, sources))
     except ValidationError as error:
         problems += _in_file(error, _File(path, lines, sources))
-    if problems:
+    if config is None or problems:
         raise BadConfig([problem.sentence for problem in sorted(problems)])
     hidden = list[str]()
-    for key, origin, value in (*_from_env(env or {}, values), *_from_command_line(overrides or {})):
+    more = [*_from_env(env or {}, values), *_from_command_line(overrides or {})]
+    for key, origin, value in more:
         if origin.layer == "environment" and key != "keys" and values.get(key, value) != value:
             hidden.append(teaching.variable_over_file(origin.where, key))
         values[key] = value
         origins[key] = origin
+    if more:
+        config = _overlaid(values, origins, world)
+    said = {key: origins.get(key, Origin("default")) for key in Config.model_fields}
+    warnings = (*rules.warnings(config, world), *hidden, *unread(env or {}))
+    return Loaded(config, said | _inner_origins(config, _File(path, lines, sources)), warnings, folder)
+
+
+def _overlaid(values: Mapping[str, Any], origins: Mapping[str, Origin], world: rules.World) -> Config:
+    """With what variables and the command line say."""
     try:
         config = Config.model_validate(values)
     except ValidationError as error:
         raise BadConfig(list(_outside(error, origins))) from error
     if broken := [_named(rule, origins) for rule in rules.problems(config, world)]:
         raise BadConfig(broken)
-    said = {key: origins.get(key, Origin("default")) for key in Config.model_fields}
-    warnings = (*rules.warnings(config, world), *hidden, *unread(env or {}))
-    return Loaded(config, said | _inner_origins(config, _File(path, lines, sources)), warnings, folder)
+    return config
 
 
 def _seen_from(folder: str, world: rules.World) -> rules.World:

@@ -63,7 +63,10 @@ daemon starts, those whose name and secret are not in the file yet are appended 
 name = "editor"
 key = "plm_…"
 models = ["smollm2-135m"]
+rpm = 60
 ```
+
+What limits count, what is charged and what a client sees: [what a key may use](quotas.md).
 """
 
 _MORE = {

@@ -3,12 +3,13 @@
 0, "", [] and absent leave a setting to the engine.
 """
 
+import re
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, Strict
 from pydantic_core import PydanticCustomError
 
-from blazar.application.config.knob import LARGEST, PORT, Keys, Knob, also, shaped, workers
+from blazar.application.config.knob import LARGEST, PORT, Keys, Knob, also, refused, shaped, workers
 from blazar.domain import teaching
 
 
@@ -29,7 +30,18 @@ Devices = Annotated[
     AfterValidator(_unique),
     also(uniqueItems=True),
 ]
-Tensors = tuple[Annotated[str, Field(min_length=1), shaped(r"[^,=]+=[^,=]+", "tensor")], ...]
+
+
+def _pattern(item: str) -> str:
+    """An engine ends itself over a pattern that is none, at the first request for the model (E10)."""
+    try:
+        re.compile(item.partition("=")[0])
+    except re.error as error:
+        raise refused("pattern", str(error)) from None
+    return item
+
+
+Tensors = tuple[Annotated[str, Field(min_length=1), shaped(r"[^,=]+=[^,=]+", "tensor"), AfterValidator(_pattern)], ...]
 
 # The engine writes one rule a layer, has room for 4096, and ends itself beyond that (llama_max_tensor_buft_overrides).
 Layers = Annotated[int, Field(ge=0, le=1024)]

@@ -3,6 +3,7 @@
 import json
 import re
 import tomllib
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from blazar.application.config.dotted import LEVELS, said_name, too_deep, too_long
@@ -58,7 +59,15 @@ _LONG = re.compile(r"\d{300}|0[xob][0-9A-Fa-f]{250}")
 
 
 def read_toml(text: str, path: str) -> dict[str, Any]:
-    """The tables of a text; raises `BadConfig` for what is no TOML, or more than can be handled."""
+    """The tables of a text, which nobody may change; raises `BadConfig` for what is no TOML, or more than can be handled.
+
+    The last one is kept: a change is judged and then read again, which takes a quarter of a second where there are ten thousand keys.
+    """
+    return _read_toml(text, path)
+
+
+@lru_cache(maxsize=1)
+def _read_toml(text: str, path: str) -> dict[str, Any]:
     if _DEEP_KEY.search(text):  # the parser would remember each of its beginnings: gigabytes
         raise BadConfig([teaching.config_unreadable(path, teaching.config_nested_too_deeply())])
     try:

@@ -16,11 +16,11 @@ class RequestKeys(Keys):
     prompt_preflight: bool = True
     """Refuse a prompt that does not fit the window before it is computed, counting its tokens exactly where it is close."""
     sentinel: bool = True
-    """Watch answers for repetition, silence and broken structure, and report what is seen."""
+    """Observe answers: cut off, empty, stalled, or not of the form or the tools that were asked for. Report what is seen, change nothing."""
     sentinel_stall_secs: Positive = 30
-    """Seconds without a token after which a stream counts as stalled."""
+    """Seconds without a token after which a stream that has begun counts as stalled."""
     sentinel_enforce: bool = False
-    """Answer 422 where an answer breaks the structure that was asked for; a request's X-Blazar-Enforce header wins."""
+    """Answer 422 where a chat that is not streamed breaks what it was asked for; a request's X-Blazar-Enforce header wins."""
     decode_policy: Literal["free", "strict"] = "free"
     """What models without tools of their own may write when a request brings some: anything, or only well-formed calls of these."""
     raw_lane_max_tokens: Annotated[Whole, Knob(per_model=True)] = 2048

@@ -35,7 +35,7 @@ class SpeculativeKeys(Keys):
     group: ClassVar[str] = "speculative"
 
     spec: Annotated[Spec, Knob(per_model=True)] = "auto"
-    """How tokens are guessed: off, by the model's own heads or a draft model (mtp to dspark), or from text seen before (ngram …)."""
+    """How tokens are guessed: off, by own heads or a draft model (mtp to dspark), or from text seen before (ngram …); the log probabilities of such tokens are told as 0."""
     spec_auto_ngram: Annotated[bool, Knob(env=("BLAZAR_SPEC_AUTO_NGRAM",))] = True
     """Guess from text seen before where spec is auto and no draft model can be used; it takes no GPU memory."""
     spec_auto_manage: Annotated[bool, Knob(env=("BLAZAR_SPEC_AUTO_MANAGE",), daemon=True)] = False

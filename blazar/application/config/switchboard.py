@@ -17,7 +17,7 @@ class EngineRouting(Keys):
 
 
 class SemanticCache(Keys):
-    """Answers that are given again to questions which mean the same. A request's `X-Blazar-Cache` wins."""
+    """Answers of chats that are given again to questions which mean the same, as a loaded embedding model sees it. A request's `X-Blazar-Cache` wins."""
 
     enabled: bool = False
     """Remember answers."""

@@ -21,11 +21,11 @@ class ApiKey(Keys):
     models: Words = ()
     """Models that this key may use; empty: all of them, and management."""
     rpm: Annotated[int, Field(ge=1)] | None = None
-    """Requests per minute; unset: as many as come."""
+    """Requests in any sixty seconds; unset: as many as come."""
     tpm: Annotated[int, Field(ge=1)] | None = None
-    """Tokens per minute, of prompts and answers; unset: no limit."""
+    """Tokens in any sixty seconds, of prompts and answers of chats; unset: no limit."""
     daily_tokens: Annotated[int, Field(ge=1)] | None = None
-    """Tokens per day, of prompts and answers; unset: no limit."""
+    """Tokens in a day of UTC, of prompts and answers; unset: no limit."""
     max_concurrent: Annotated[int, Field(ge=1)] | None = None
     """Requests at the same time, a stream counting until its end; unset: no limit."""
     weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0

@@ -8,40 +8,19 @@ from collections.abc import Iterator
 from blazar.application.config.model import Config
 
 WAITING: dict[str, str] = {
-    "adaptive_slots": "adaptive slots of the supervisor",
-    "decode_policy": "tools for models without any",
     "failover": "failover chains",
     "idle_ram_warm": "predictive loading",
-    "keys.daily_tokens": "quotas of keys",
-    "keys.max_concurrent": "quotas of keys",
-    "keys.rpm": "quotas of keys",
-    "keys.tpm": "quotas of keys",
-    "keys.weight": "fair queueing",
     "mcp": "the catalog of MCP tools",
     "mcp_default": "the catalog of MCP tools",
-    "ollama_compat": "tools for models without any",
-    "otlp_endpoint": "export of traces and metrics",
-    "otlp_service": "export of traces and metrics",
-    "pii_scrub": "scrubbing of what why and watch show",
     "predictive_preload": "predictive loading",
-    "prompt_preflight": "judging prompts before they are computed",
-    "raw_lane_max_tokens": "tools for models without any",
     "remote_fallback": "remotes and federation",
     "remotes": "remotes and federation",
     "replicas": "replicas",
     "router": "router children",
     "router_max_models": "router children",
-    "sampler_defaults": "sampler defaults of requests",
-    "semantic_cache": "semantic cache",
-    "sentinel": "observing answers",
-    "sentinel_enforce": "observing answers",
-    "sentinel_stall_secs": "observing answers",
     "session_bank": "sessions",
     "session_keep_secs": "sessions",
-    "singleflight": "joining identical requests",
     "spec_auto_manage": "the governor of speculation",
-    "tls_cert": "TLS of the gateway",
-    "tls_key": "TLS of the gateway",
     "ubatch_auto": "adaptive micro-batches of the supervisor",
     "warm_peg": "warm pegs",
     "whisper_beam_size": "the whisper lane",
@@ -59,7 +38,7 @@ WAITING: dict[str, str] = {
     "whisper_vad_threshold": "the whisper lane",
     "whisper_word_thold": "the whisper lane",
 }
-"""A key (of a `[[keys]]` entry as `keys.KEY`), and the feature that will read it."""
+"""A key, and the feature that will read it."""
 
 
 def said_anyway(config: Config) -> tuple[str, ...]:
@@ -84,11 +63,6 @@ def set_in_vain(config: Config) -> Iterator[str]:
     for name in Config.model_fields:
         if name in WAITING and getattr(config, name) != Config.model_fields[name].default:
             yield name
-    for name in dict.fromkeys(
-        name for key in config.keys for name in type(key).model_fields if name in key.model_fields_set
-    ):
-        if f"keys.{name}" in WAITING:
-            yield f"keys.{name}"
     for model, override in config.model_overrides.items():
         for name in type(override).model_fields:
             if name in WAITING and name in override.model_fields_set:

@@ -12,7 +12,7 @@ from blazar.application.ports.saved import Keeping, Saved, SavedStore
 from blazar.domain import teaching
 from blazar.domain.errors import NotFound
 from blazar.domain.wire.openai_batches import BATCH_FILE_LIFE
-from blazar.domain.wire.paging import Page
+from blazar.domain.wire.paging import Page, follows
 
 PROCESSED: Final = "processed"
 NO_BOUND: Final = 2**62
@@ -71,7 +71,9 @@ class FileShelf:
         return _note(row)
 
     def page(self, owner: str, page: Page, purpose: str = "") -> FilePage:
-        """A part of the listing, of one purpose or of all."""
+        """A part of the listing, of one purpose or of all. Raises `Malformed` for a page that begins nowhere."""
+        if page.after:
+            follows(page, there=self.store.find(Keeping.FILE, page.after, owner) is not None)
         found: list[FileNote] = []
         step = page._replace(limit=max(page.limit, 100))
         while len(found) <= page.limit:

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from blazar.application.ports.saved import Change, Keeping, Saved, SavedStore
 from blazar.domain import teaching
 from blazar.domain.errors import NotFound
-from blazar.domain.wire.paging import Page
+from blazar.domain.wire.paging import Page, follows
 from blazar.domain.wire.stored_chat import StoredChat, packed_chat, unpacked_chat
 
 _STEP: Final = 200
@@ -42,7 +42,9 @@ class Completions:
         return unpacked_chat(saved.body)
 
     def page(self, owner: str, paging: Page, filters: Filters) -> tuple[list[dict[str, Any]], bool]:
-        """So many of them, and whether there are more."""
+        """So many of them, and whether there are more. Raises `Malformed` for a page that begins nowhere."""
+        if paging.after:
+            follows(paging, there=self._store.find(Keeping.COMPLETION, paging.after, owner) is not None)
         ids: list[str] = []
         after = paging.after
         while len(ids) <= paging.limit:

@@ -65,6 +65,7 @@ class Installation(NamedTuple):
     restart_needed: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     pins: Mapping[str, Sequence[str]] = MappingProxyType({})
+    certificate: Row | None = None  # what HTTPS is spoken with
 
 
 def _no_registry() -> Iterator[Row]:
@@ -231,6 +232,8 @@ class Diagnose:
             yield Row("daemon", WARN, teaching.daemon_not_running(), teaching.doctor_daemon_remedy())
             return
         yield Row("daemon", OK, teaching.doctor_daemon(self.installation.url, self.installation.version))
+        if self.installation.certificate is not None:
+            yield self.installation.certificate
         views = self.supervising.views()
         yield from (_child_row(view) for view in views)
         if not views:

@@ -48,7 +48,7 @@ class WatchConfig:
     async def catch_up(self, reload: Reload) -> None:
         """Read it if it has changed, without waiting for it to come to rest: for who has just written it whole."""
         now = await self._blocking(self._stamp)
-        if now != self._seen:
+        if now != self._seen or self._reading:  # who reads just now may have begun before it was written
             await self._read(now, reload, asked=True)
 
     async def run(self, reload: Reload) -> None:

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple, Protocol
 
+from blazar.domain.admission.place import Place
 from blazar.domain.batches import Answered, Line
 
 
@@ -16,6 +17,9 @@ class Question(NamedTuple):
 class Answering(Protocol):
     """Every rule of the endpoint holds, and the owner's key must still be there and admit the model."""
 
-    async def answer(self, question: Question) -> Answered:
-        """Never raises for what a request may bring; cancelling it ends the child's work."""
+    async def answer(self, question: Question, place: Place) -> Answered | None:
+        """Behind everybody who waits. Never raises for what a request may bring; cancelling it ends the child's work.
+
+        None: `place` was given up before its turn came, and no child has heard of it.
+        """
         ...

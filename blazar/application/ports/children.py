@@ -104,6 +104,10 @@ class Child(Protocol):
         """One poll: healthy, and it is ours (key and alias checked)."""
         ...
 
+    async def slots(self) -> int:
+        """How many requests at once it says it takes, once it is ready; 0: it does not say."""
+        return 0
+
     def progress(self) -> int:
         """A number that grows while it does something: log bytes plus bytes read (D34)."""
         ...
@@ -115,6 +119,10 @@ class Child(Protocol):
     def memory(self) -> Measured:
         """What it uses now. Cheap: asks the operating system and its own log, no driver."""
         return Measured()
+
+    def asleep(self) -> bool:
+        """Whether it let its memory go until it is asked for again. Cheap, like `memory`."""
+        return False
 
     async def aclose(self) -> None:
         """After its death: close connections, remove pid and key files."""

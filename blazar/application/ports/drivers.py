@@ -91,6 +91,11 @@ class Driver(Protocol):
         ...
 
     @property
+    def guesses(self) -> Callable[[Sequence[str]], bool]:
+        """Whether a child with this command line guesses tokens ahead, of which it has no log probabilities then."""
+        ...
+
+    @property
     def paths(self) -> Mapping[str, Paths]:
         """Flags whose words name files or folders that have to be there, and how they do."""
         ...

@@ -10,6 +10,9 @@ class Schemas(Protocol):
         """Why this is not a JSON Schema, or None."""
         ...
 
-    def agrees(self, schema: Any, text: str) -> bool:
-        """Whether the text is JSON of this schema, as far as that can be told in little time."""
+    def breach(self, schema: Any, text: str, *, lenient: bool = False) -> str | None:
+        """Where the text is no JSON of the schema, in words that name nothing of the text; None: nowhere, as far as can be told in little time.
+
+        A schema that nobody can judge by is broken by every text, or, `lenient`, by none.
+        """
         ...

@@ -23,6 +23,22 @@ class Served(NamedTuple):
     peer: str
     priority: str = "normal"
     queue_depth: int = 0
+    work: str = ""
+    """The class that the queue ranked it in."""
+    instance: str = ""
+    """The key of the child that served it, and below its build; empty: none did."""
+    engine: str = ""
+    load_seconds: float = 0.0
+    child_status: int = 0
+    """What its child answered; 0: it was not asked, or said nothing."""
+    refusal: str = ""
+    """Why it was refused, or failed; never a word of what was asked or answered."""
+    warnings: Sequence[str] = ()
+    cached_tokens: int = 0
+    parent: bytes = b""
+    """Its caller's `traceparent`."""
+    notes: Sequence[tuple[float, str, Mapping[str, Any]]] = ()
+    """What was out of the ordinary: seconds after it came, code, facts."""
 
 
 class Meter(Protocol):

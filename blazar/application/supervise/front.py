@@ -1,5 +1,7 @@
 """Where requests meet one child: waiting, slots, leases, the idle clock. Never awaits between a question and its answer.
 
+Who is next, and who has waited too long, the queue says (`domain/admission`); here is no rule about it.
+
 Starts and stops nothing: it tells the instance. Grants are counted only for those who are still there when the grant is
 made; otherwise the count would stay above zero and the child could never be evicted.
 """
@@ -9,15 +11,17 @@ import itertools
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from blazar.application.supervise.growth import QUIET_SECS, Growth, wider
 from blazar.application.supervise.lease import ChildLease, Landlord
-from blazar.application.supervise.messages import Emptied, Evict, Reshape, Sick, StopIfIdle, Want
+from blazar.application.supervise.messages import Emptied, Evict, Grow, Reshape, Sick, StopIfIdle, Want
 from blazar.application.supervise.surroundings import Surroundings
 from blazar.application.supervise.tenure import Tenure
 from blazar.application.supervise.waiting import settle
 from blazar.domain import teaching
+from blazar.domain.admission.queue import AdmissionQueue, Effect, Full, Grant, Late
+from blazar.domain.admission.work import Work
 from blazar.domain.errors import BlazarError, Busy
 from blazar.domain.instance.idle import idle_deadline
-from blazar.domain.instance.line import Effect, Full, Grant, Late, Line
 from blazar.domain.kinds import Task
 
 if TYPE_CHECKING:
@@ -33,10 +37,13 @@ class Front(Landlord):
     def __init__(self, key: str, task: Task, around: Surroundings, tell: Callable[[Any], None]) -> None:
         self.key = key
         self.task = task
-        self.line = Line(around.limits.waiting)
+        self.line = AdmissionQueue(around.limits.waiting)
+        self.growth = Growth(around.clock, self.line)
         self.tenure: Tenure | None = None  # whose slots are handed out
         self.idle_since: float | None = None
         self.wish: float | None = None  # keep_alive as last asked for
+        self._called: asyncio.Future[Tenure] | None = None  # the wish for a wider child that nobody waits for
+        self._kept: float | None = None  # the same of a child whose place another one takes
         self.outdated = False  # its child was started with what the configuration no longer says
         self._around = around
         self.clock = around.clock
@@ -68,29 +75,30 @@ class Front(Landlord):
 
     # Getting in
 
-    def try_take(self) -> ChildLease | None:
+    def try_take(self, work: Work) -> ChildLease | None:
         """A lease at once or none: the hot path."""
-        if self.tenure is not None and self.line.try_take():
-            return ChildLease(self, self.tenure)
+        if self.tenure is not None and self.line.try_take(work):
+            return ChildLease(self, self.tenure, raw=work.raw)
         return None
 
-    async def acquire(self, wait: float, *, vision: bool = False) -> ChildLease:
+    async def acquire(self, work: Work, *, vision: bool = False) -> ChildLease:
         """Get in line and stay until it is our turn; leaving, for whatever reason, leaves nothing behind."""
         if self._shut is not None:
             raise self._shut
         ticket, arrived = next(self._tickets), self.clock.now()
         future = self._futures[ticket] = self._waiter(vision=vision)
-        self._apply(self.line.arrive(ticket, wait, arrived))
+        self._apply(self.line.arrive(ticket, work, arrived))
         if not self.line.is_open:
             self._tell(Want())
         self._arm_line()
+        self._count()
         try:
             tenure = await future
         except asyncio.CancelledError:
-            self._leave(ticket, future)
+            self._leave(ticket, future, raw=work.raw)
             raise
         ready = max(arrived, tenure.ready_at or 0.0)
-        return ChildLease(self, tenure, ready - arrived, max(0.0, self.clock.now() - ready))
+        return ChildLease(self, tenure, ready - arrived, max(0.0, self.clock.now() - ready), raw=work.raw)
 
     async def until_ready(self, *, vision: bool = False) -> Tenure:
         """Wait for a serving child without taking a slot."""
@@ -162,12 +170,13 @@ class Front(Landlord):
         if self.tenure is not None and self.line.idle:
             self._arm_rest()
 
-    def _leave(self, ticket: int, future: asyncio.Future[Tenure]) -> None:
+    def _leave(self, ticket: int, future: asyncio.Future[Tenure], *, raw: bool) -> None:
         """The one who waited was cancelled; it may have been granted or refused in the same turn of the loop."""
         self._futures.pop(ticket, None)
         self.line.cancel(ticket)
+        self._count()
         if future.done() and not future.cancelled() and future.exception() is None:
-            self.on_release(future.result(), None, failed=False)
+            self.on_release(future.result(), None, failed=False, raw=raw)
         else:
             self._rest_again()
 
@@ -179,13 +188,20 @@ class Front(Landlord):
     # Giving back
 
     def on_release(
-        self, tenure: Tenure, keep_alive: float | None, *, failed: bool = False, abandoned: bool = False
+        self,
+        tenure: Tenure,
+        keep_alive: float | None,
+        *,
+        failed: bool = False,
+        abandoned: bool = False,
+        raw: bool = False,
     ) -> None:
         if tenure is not self.tenure:
             return  # its child is gone, and its slots with it
         if keep_alive is not None:
             self.wish = keep_alive
-        self._apply(self.line.release(abandoned=abandoned))
+        self._apply(self.line.release(raw=raw, abandoned=abandoned))
+        self._count()
         self._succeed()
         self._failures = self._failures + 1 if failed else 0
         if self._failures >= SICK_AFTER:
@@ -202,6 +218,12 @@ class Front(Landlord):
         self._succeed()
         self._ease()
 
+    def on_condemn(self, tenure: Tenure) -> None:
+        """Its line closes at once: who comes next, the one who says so first of all, is to get another child."""
+        if tenure is self.tenure:
+            self.line.close()
+            self._tell(Sick(tenure, wedged=True))
+
     def _ease(self) -> None:
         """One less is listened to."""
         if not self.line.busy and not self.line.is_open:
@@ -217,6 +239,8 @@ class Front(Landlord):
         self._arm_rest()
         if self.outdated:
             self._tell(StopIfIdle("reload"))
+        elif self.growth.wanted:
+            self._await_quiet()
         self._around.changed()
 
     def _arm_rest(self) -> None:
@@ -241,11 +265,66 @@ class Front(Landlord):
         elif due is not None:
             self._arm_idle(due)
 
+    # A slot more (D18)
+
+    def _count(self) -> None:
+        """Who waits may have changed."""
+        if self.growth.due() and self._around.limits.adaptive_slots:
+            self._adopt()
+
+    def _adopt(self) -> None:
+        """It is crowded: more at once where its engine takes what comes, else a wider child in a quiet moment."""
+        launch = self.tenure.launch if self.tenure is not None else None
+        if launch is None:
+            return
+        slots = self.line.slots if launch.manners.gathers else launch.plan.slots
+        if (more := wider(launch, slots)) == slots:
+            return
+        if launch.manners.gathers:
+            self._around.events.emit("slots_adopted", model=self.key, slots=more)
+            self._apply(self.line.widen(more))
+        else:
+            self._around.adopt(self.key, more)
+            self.growth.wanted = True
+
+    def _await_quiet(self) -> None:
+        self.growth.calm()
+        self.growth.timer = self.clock.call_later(QUIET_SECS, self._on_quiet)
+
+    def _on_quiet(self) -> None:
+        self.growth.timer = None
+        if self.tenure is not None and self.growth.wanted and self.line.idle:
+            self._tell(Grow(self.tenure))
+
+    async def may_grow(self) -> bool:
+        """Whether the plan has room for that; where it has none now, the next crowd asks again."""
+        grows, launch = await self._around.grows(self.key), self.tenure.launch if self.tenure is not None else None
+        if not grows and launch is not None:
+            self._around.adopt(self.key, launch.plan.slots)
+            self.growth.forget()
+        return grows
+
+    def call_successor(self) -> None:
+        """The next child is wanted although nobody waits for it, with what was asked of this one."""
+        assert self.tenure is not None
+        self._kept = self.wish
+        future = self._waiter(vision=self.tenure.vision)
+        future.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody is to hear of a failure
+        self._watchers.append(future)
+        self._called = future
+
+    def uncall_successor(self) -> None:
+        """Somebody wants the model gone: only who really waits may bring it back."""
+        if self._called in self._watchers:
+            self._watchers.remove(self._called)
+        self._called = self._kept = None
+
     # The child's side
 
     def open(self, tenure: Tenure, slots: int) -> None:
         """It serves."""
         self.tenure, self._failures, self.outdated = tenure, 0, False
+        self.wish, self._kept = self._kept if self.wish is None else self.wish, None
         watchers, self._watchers = self._watchers, []
         for future in watchers:
             settle(future, tenure)
@@ -294,7 +373,7 @@ class Front(Landlord):
             future = self._futures.pop(effect.ticket, None)
             told = future is not None and self._tell_waiter(future, effect)
             if isinstance(effect, Grant) and not told:
-                pending.extend(self.line.release())
+                pending.extend(self.line.release(raw=effect.raw))
 
     def _tell_waiter(self, future: asyncio.Future[Tenure], effect: Effect) -> bool:
         match effect:
@@ -326,10 +405,12 @@ class Front(Landlord):
         if self.line.held:
             self._resume()
         self._apply(self.line.tick(self.clock.now()))
+        self._count()
         self._arm_line()
         self._rest_again()
 
     def _cancel_timers(self) -> None:
+        self.growth.forget()
         for timer in (self._line_timer, self._idle_timer, self._hold_timer):
             if timer is not None:
                 timer.cancel()

@@ -17,6 +17,7 @@ from blazar.application.supervise.messages import (
     DrainOver,
     Emptied,
     Evict,
+    Grow,
     Quit,
     Reshape,
     Sick,
@@ -84,7 +85,7 @@ class Instance:
             self._see()
         if ask.tell_depth is not None:
             ask.tell_depth(self.front.line.waiting)
-        lease = await self.front.acquire(ask.wait, vision=ask.vision)
+        lease = await self.front.acquire(ask.work, vision=ask.vision)
         if ask.vision and lease.blind:  # configuration or files changed while it waited
             lease.release()
             raise Malformed(lease.blind, "model")
@@ -275,6 +276,7 @@ class Instance:
         raise message.error
 
     async def _on_evict(self, message: Evict) -> None:
+        self.front.uncall_successor()
         if message.force and (self.has_projector or not message.vision):
             self.front.fail(Busy(teaching.evicted_while_waiting(self.key)))
         tenure = self.tenure
@@ -312,11 +314,18 @@ class Instance:
             self.tenure.cause = message.cause
             await self._step(Event.STOP)
 
+    async def _on_grow(self, message: Grow) -> None:
+        ours = message.tenure is self.tenure and self.state is State.SERVING
+        if ours and await self.front.may_grow() and self.front.line.idle:
+            message.tenure.cause = "slots"
+            self.front.call_successor()
+            await self._step(Event.STOP)
+
     async def _on_sick(self, message: Sick) -> None:
         if message.tenure is not self.tenure or self.state is not State.SERVING:
             return
-        message.tenure.cause = "sick"
-        self.last_error = teaching.child_sick(self.key)
+        message.tenure.cause = "wedged" if message.wedged else "sick"
+        self.last_error = (teaching.child_wedged if message.wedged else teaching.child_sick)(self.key)
         await self._step(Event.SICK)
         self._drain_within(self._around.limits.drain_secs, message.tenure)
         await self._on_emptied(Emptied())
@@ -347,10 +356,8 @@ class Instance:
         self.last_error, self._detoured = "", False
         self.breaker.on_ready(self._clock.now())
         self._around.meter.on_spawn(self.key, tenure.load_seconds)
-        self._around.events.emit(
-            "serving", model=self.key, engine=tenure.launch.engine.tag, seconds=tenure.load_seconds
-        )
-        self.front.open(tenure, tenure.launch.plan.slots)
+        self._around.events.emit("serving", model=self.key, **tenure.told())
+        self.front.open(tenure, tenure.slots)
         self._around.changed()  # it has what it was promised: who waits for memory may look again
 
     def _close(self) -> None:
@@ -372,6 +379,7 @@ class Instance:
             self._around.events.emit("breaker_open", model=self.key, seconds=verdict.wait)
         if self.tenure is not None and self.tenure.ready_at is None:
             self._window.on_failed_load()
+            self._around.adopt(self.key, 0)
             if self.tenure.vision:
                 self.sight.on_failed_load(teaching.projector_load_failed(self.key, self.last_error), now)
 
@@ -459,6 +467,7 @@ class Instance:
     _HANDLERS: ClassVar[dict[type, Callable[["Instance", Any], Awaitable[None]]]] = {
         Want: _on_want,
         Reshape: _on_reshape,
+        Grow: _on_grow,
         Evict: _on_evict,
         StopIfIdle: _on_stop_if_idle,
         Emptied: _on_emptied,

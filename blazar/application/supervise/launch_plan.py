@@ -15,6 +15,7 @@ from blazar.application.ports.children import LaunchPlan
 from blazar.application.ports.drivers import Driver, FlagProbe
 from blazar.application.ports.engines import EngineCatalog
 from blazar.application.ports.hardware import HardwareCensus
+from blazar.application.ports.weights import WeightFiles
 from blazar.application.supervise.belongings import Belongings, belongings
 from blazar.application.supervise.charges import NOBODY, Usage
 from blazar.application.supervise.endpoint import endpoint_for
@@ -25,7 +26,7 @@ from blazar.application.supervise.preparation import Preparation, embeds
 from blazar.application.supervise.rerouting import Detour, Lacks
 from blazar.application.supervise.sizing import Sizing
 from blazar.application.supervise.surroundings import Handling, Launch, Sized
-from blazar.application.supervise.tools_gate import toolless
+from blazar.application.supervise.tools_gate import thoughtless, toolless
 from blazar.domain import teaching
 from blazar.domain.errors import BadModelFile, BadShape, EngineBroken, Malformed, NotFound, Refusal, Unserved
 from blazar.domain.fit.shape import ModelShape, heads_of
@@ -79,7 +80,7 @@ class LaunchPlanner:
     folders of sessions, of lookup caches and of sockets. `rules()` is `[engine_routing]` as it is now, `curated(arch)` names the
     registry's lanes that serve an architecture and must not block, `lacks` what builds were seen to end over. `refused()` is what is
     wrong with a configuration file that cannot be used: then what holds is what was read before. `flaw(engine)` is what keeps a
-    build from running, as far as its files tell; it may block.
+    build from running, as far as its files tell; it may block. `adopted` are slots by a model's name that crowds have earned it (D18).
     """
 
     engines: EngineCatalog
@@ -96,6 +97,7 @@ class LaunchPlanner:
     lacks: Lacks = field(default_factory=Lacks)
     refused: Callable[[], Sequence[str]] = tuple
     flaw: Callable[[Engine], str] = nothing_seen
+    adopted: dict[str, int] = field(default_factory=dict)
 
     def task(self, model: Model) -> Task:
         """What its child will be started for (D38)."""
@@ -146,8 +148,7 @@ class LaunchPlanner:
         Raises `Unserved`, and `Malformed` for extra arguments that the build does not know or that are ours to say.
         """
         engine, driver = self._served(model)
-        prepared = self.sizing.prepare(self.settings_for(model.name), engine.kind)
-        brief, prepared, beside = self._brief(model, engine, prepared, vision=vision)
+        brief, prepared, beside = self._brief(model, engine, self._prepared(model, engine), vision=vision)
         prepared = self._drafting(prepared, driver.drafts(brief), brief.shape)
         sized = self.sized(model, engine, prepared, ctx, usage)
         brief, notes = _decided(brief, prepared, ctx, sized)
@@ -183,8 +184,16 @@ class LaunchPlanner:
             blind=beside.blind,
             manners=driver.manners,
             called=spelled(driver.manners.asked_as, model),
-            handling=Handling(self.toolless(model), self._late(model, engine)),
+            handling=self._handling(model, engine, driver.guesses(compiled.words)),
+            why=self.route(model).why,
         )
+
+    def _handling(self, model: Model, engine: Engine, guesses: bool) -> Handling:
+        return Handling(self.toolless(model), self._late(model, engine), guesses, self._lacks(model, thoughtless))
+
+    def _prepared(self, model: Model, engine: Engine) -> Preparation:
+        prepared = self.sizing.prepare(self.settings_for(model.name), engine.kind)
+        return replace(prepared, adopted=self.adopted.get(model.name, 0))
 
     def _whole(self, model: Model, engine: Engine) -> Engine:
         """Raises `EngineBroken` for a build that cannot run: which other one is to serve is a person's choice (D20)."""
@@ -216,9 +225,20 @@ class LaunchPlanner:
         told = self.settings_for(model.name)["late_chunking"] and engine.kind is EngineKind.LLAMACPP
         return POOLINGS.get(model.pooling or 0, MEAN) if told and self.task(model) is Task.EMBED else ""
 
+    def words_tools(self, model: Model) -> bool:
+        """Whether tools are written into its conversations: a person marked it so. Other kinds than llama.cpp have no route for it."""
+        if self.task(model) is not Task.CHAT or not self.settings_for(model.name)["ollama_compat"]:
+            return False
+        with suppress(Refusal):
+            return self.route(model).engine.kind is EngineKind.LLAMACPP
+        return False
+
     def toolless(self, model: Model) -> bool:
         """Whether tools would be lost on it; of other kinds than llama.cpp nothing is claimed."""
-        if self.task(model) is not Task.CHAT or not toolless(model, self.settings_for(model.name), self.sizing.files):
+        return self._lacks(model, toolless)
+
+    def _lacks(self, model: Model, what: Callable[[Model, Mapping[str, Any], WeightFiles], bool]) -> bool:
+        if self.task(model) is not Task.CHAT or not what(model, self.settings_for(model.name), self.sizing.files):
             return False
         with suppress(Refusal):
             return self.route(model).engine.kind is EngineKind.LLAMACPP

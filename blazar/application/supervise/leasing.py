@@ -4,21 +4,22 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from blazar.application.ports.upstream import Upstream
+from blazar.domain.admission.work import ORDINARY, SLO, Priority, Work
 from blazar.domain.errors import Fault
 from blazar.domain.kinds import Task
 from blazar.domain.manners import Manners
 from blazar.domain.records import Model
 
-DEFAULT_WAIT = 30.0
-"""Seconds a ticket waits for a slot once the child serves: the SLO of normal priority (D17)."""
+DEFAULT_WAIT = SLO[Priority.NORMAL]
+"""Seconds that a load waits for room: as long as an ordinary ticket for a slot."""
 
 
 class Ask(NamedTuple):
-    """What a request wants. `wait` bounds the queue, not the load. `num_ctx` is ollama's window wish (0: none)."""
+    """What a request wants. The bound of `work` is for the queue, not for the load. `num_ctx` is ollama's window wish (0: none)."""
 
     model: str
     task: Task = Task.CHAT
-    wait: float = DEFAULT_WAIT
+    work: Work = ORDINARY
     num_ctx: int = 0
     allowed: frozenset[str] | None = None
     """The models of a scoped key, and below its name for the sentence; None: any."""
@@ -29,12 +30,16 @@ class Ask(NamedTuple):
     """It brings pictures: a child without a projector is no use to it."""
     tools: bool = False
     """It offers tools: a template without a place for them would drop them."""
+    charge: Callable[[], None] | None = None
+    """Called once it is clear that the key may use the model: raises where its quota is used up. May be called twice."""
 
 
 class Lease(Protocol):
     """One slot of one ready child."""
 
     model: Model
+    key: str  # of its instance
+    engine: str  # the tag of its build
     upstream: Upstream
     ctx: int
     ctx_key: str  # the setting that bounds it
@@ -43,6 +48,8 @@ class Lease(Protocol):
     blind: str  # why this child takes no pictures, "" where it does or where its engine alone knows
     toolless: bool  # its template has no place for tools
     late: str  # how one vector is made of those that its child gives for tokens, "" where it makes one itself
+    guesses: bool  # it guesses tokens ahead, and has no log probabilities of those
+    thoughtless: bool  # its template knows nothing of thinking
     load_seconds: float  # 0 when the child was serving already
     queue_seconds: float
 
@@ -60,6 +67,10 @@ class Lease(Protocol):
         """
         ...
 
+    def condemn(self) -> None:
+        """Its child computes nothing although it owes an answer: it gets no other request, and makes room for the next one (D4)."""
+        ...
+
     async def explain(self, fault: Fault) -> Fault:
         """The same fault with what the child said last, once its exit has been noticed (bounded, under a second)."""
         ...
@@ -68,8 +79,11 @@ class Lease(Protocol):
 class Leasing(Protocol):
     """Hands out leases."""
 
-    def try_lease(self, model: str, task: Task = Task.CHAT) -> Lease | None:
-        """The hot path: a lease at once if that child serves and has a free slot, else None. Never awaits, never spawns."""
+    def try_lease(self, model: str, task: Task = Task.CHAT, work: Work = ORDINARY) -> Lease | None:
+        """The hot path: a lease at once if that child serves and has a free slot that nobody waits for, else None.
+
+        Never awaits, never spawns.
+        """
         ...
 
     async def lease(self, ask: Ask) -> Lease:

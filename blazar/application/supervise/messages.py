@@ -33,6 +33,12 @@ class StopIfIdle(NamedTuple):
     cause: str
 
 
+class Grow(NamedTuple):
+    """Nothing has run for a moment: a child with a slot more may take its place."""
+
+    tenure: Tenure
+
+
 class Emptied(NamedTuple):
     """The last request of a closed line ended."""
 
@@ -44,9 +50,10 @@ class DrainOver(NamedTuple):
 
 
 class Sick(NamedTuple):
-    """Too many answers in a row were errors of the child itself."""
+    """Too many answers in a row were errors of the child itself; or, `wedged`, it owes an answer and computes nothing."""
 
     tenure: Tenure
+    wedged: bool = False
 
 
 class Check(NamedTuple):

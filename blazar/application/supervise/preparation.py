@@ -37,6 +37,7 @@ Found = TypeVar("Found")
 _FOR_ITSELF: Mapping[str, Any] = {
     "ctx": 0,
     "parallel": 0,
+    "adopted": 0,
     "cache_type_k": "",
     "cache_type_v": "",
     "gpu_layers": None,
@@ -79,12 +80,16 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """One model's configuration with its extra words read. `settings` are its keys as the child will have them."""
+    """One model's configuration with its extra words read. `settings` are its keys as the child will have them.
+
+    `adopted` are slots that it is to have where nobody said how many, because requests have waited for them (D18).
+    """
 
     settings: Mapping[str, Any]
     extra: Extra
     extras: Extras
     notes: tuple[str, ...]
+    adopted: int = 0
 
     def asked(
         self, trained: int, machine: Machine, *, embeds: bool, wish: int = 0, beside: Projector | None = None
@@ -99,7 +104,9 @@ class Preparation:
             extras = extras._replace(projector=beside)
             notes.append(teaching.fit_note("projector-with"))
         settings = fit_settings(self.settings, trained, wish, embeds=embeds, extras=extras)
-        settings = replace(settings, **self.extra.load, devices=self._alone(machine) or settings.devices)
+        settings = replace(
+            settings, adopted=self.adopted, **self.extra.load, devices=self._alone(machine) or settings.devices
+        )
         cap = cap_for(self.settings, trained, wish)
         if "ctx" in self.extra.load:
             # What was told is all that there is: slots of ours would take their windows out of it, not bring them along.

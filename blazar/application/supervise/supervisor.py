@@ -6,6 +6,7 @@ the catalog changes, which is looked at once a second and never per request.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -22,6 +23,7 @@ from blazar.application.supervise.admission import Admission, Look, hopeless_by,
 from blazar.application.supervise.capacity import Capacity
 from blazar.application.supervise.charges import Tenant
 from blazar.application.supervise.front import Front
+from blazar.application.supervise.hinting import Resident
 from blazar.application.supervise.instance import Instance
 from blazar.application.supervise.launch_plan import LaunchPlanner
 from blazar.application.supervise.lease import ChildLease
@@ -33,10 +35,11 @@ from blazar.application.supervise.surroundings import Launch, Limits, Surroundin
 from blazar.application.supervise.viewing import occupant_of, tenant_of, view_of
 from blazar.application.supervise.views import InstanceView, Supervising
 from blazar.domain import teaching
-from blazar.domain.errors import Busy, Forbidden, Malformed, ModelNotFound, NotFound
+from blazar.domain.admission.work import ORDINARY, Work
+from blazar.domain.errors import BlazarError, Busy, Forbidden, Malformed, ModelNotFound, NotFound
 from blazar.domain.fit.verdict import Verdict
 from blazar.domain.instance.eviction import Occupant
-from blazar.domain.instance.machine import GONE
+from blazar.domain.instance.machine import GONE, State
 from blazar.domain.kinds import EngineKind, Task, Weights
 from blazar.domain.names import near, parse_ref, resolve
 from blazar.domain.records import Model
@@ -100,6 +103,8 @@ class Supervisor(Leasing, Supervising):
             review=self._review,
             task=self.planner.task,
             detour=self.planner.detour,
+            adopt=self._adopt,
+            grows=self._grows,
         )
 
     async def start(self) -> None:
@@ -122,14 +127,16 @@ class Supervisor(Leasing, Supervising):
 
     # Leasing
 
-    def try_lease(self, model: str, task: Task = Task.CHAT) -> ChildLease | None:
+    def try_lease(self, model: str, task: Task = Task.CHAT, work: Work = ORDINARY) -> ChildLease | None:
         front = self._fast.get(model)
-        return None if front is None or not front.task.serves(task) else front.try_take()
+        return None if front is None or not front.task.serves(task) else front.try_take(work)
 
     async def lease(self, ask: Ask) -> ChildLease:
         instance = self._instance_for(ask.model)
         if ask.allowed is not None and instance.key not in self._meant(ask.allowed):
             raise Forbidden(teaching.key_not_for_model(ask.key, ask.model))
+        if ask.charge is not None:
+            ask.charge()
         served = instance.front.task
         if not served.serves(ask.task):
             why = _wrong_task(instance.model, served, ask.task)
@@ -326,6 +333,37 @@ class Supervisor(Leasing, Supervising):
             if settings == self.planner.settings_for(instance.model.name):  # not changed again meanwhile
                 instance.front.outdate(stale)
                 return
+
+    def _adopt(self, key: str, slots: int) -> None:
+        self.planner.adopted[key] = slots
+
+    async def _grows(self, key: str) -> bool:
+        """Whether its next child would take more at once, if this one were gone."""
+        instance = self._instances.get(key)
+        tenure = instance.tenure if instance is not None else None
+        if tenure is None or tenure.launch is None:
+            return False
+        slots: int = await self.blocking(partial(self._slots_alone, tenure.launch, self.tenants()))
+        return slots > tenure.launch.plan.slots
+
+    def _slots_alone(self, launch: Launch, tenants: tuple[Tenant, ...]) -> int:
+        """In a thread, like planning; 0 where it would not fit."""
+        key, sizing = launch.plan.key, self.planner.sizing
+        sizing.forget(lists=False)
+        usage = sizing.usage(tenants, gone={key})
+        with suppress(BlazarError):
+            fresh = plan_once(self.planner, launch.model, key, launch.wish, usage, vision=launch.vision)
+            return fresh.plan.slots if fresh.verdict is not None and fresh.verdict.fits else 0
+        return 0
+
+    def residents(self) -> list[Resident]:
+        """The children that serve."""
+        serving = (one for one in self._instances.values() if one.state is State.SERVING)
+        return [
+            Resident(one.tenure, one.front.idle_since if one.front.line.idle else None)
+            for one in serving
+            if one.tenure is not None
+        ]
 
     def tenants(self, key: str = "") -> tuple[Tenant, ...]:
         """Who, beside `key`, has memory or was promised some."""

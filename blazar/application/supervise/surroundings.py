@@ -29,6 +29,7 @@ class Limits(NamedTuple):
     drain_secs: float = 30.0  # an explicit eviction waits so long for requests in flight (D4)
     waiting: int = 512  # tickets before one child (D17)
     pinned: frozenset[str] = frozenset()
+    adaptive_slots: bool = True  # a model that is crowded for a minute gets a slot more (D18)
 
     @property
     def keep_alive(self) -> float:
@@ -51,6 +52,8 @@ class Handling(NamedTuple):
 
     toolless: bool = False  # its template has no place for tools
     late: str = ""  # how one vector is made of those that it gives for tokens; "": it makes one itself
+    guesses: bool = False  # tokens are guessed ahead, and those have no log probabilities
+    thoughtless: bool = False  # its template knows nothing of thinking
 
 
 class Launch(NamedTuple):
@@ -70,6 +73,7 @@ class Launch(NamedTuple):
     manners: Manners = LLAMACPP  # how its server wants to be asked
     called: str = ""  # what a request must call the model; "": its name
     handling: Handling = Handling()
+    why: str = ""  # why this build serves it
 
     @property
     def verdict(self) -> Verdict | None:
@@ -87,11 +91,12 @@ class Preflights(Protocol):
 class Surroundings:
     """Ports, the limits as they are now, and the supervisor's services to its instances.
 
-    `prepare(key, ctx, vision)` plans a launch, `claim(key)` returns once there is room for one more child, `admit(launch)` once there
-    is memory, with the launch as it is planned then; `preflight(launch)` that its workers are there. Each raises a Refusal, and each may take a while: whoever awaits it must
-    expect to be called off meanwhile. `changed()` tells the supervisor that a child became ready or idle, or went away,
-    `review(key)` that it is ready and may have been planned with a configuration that has changed since. `task(model)` is what
-    its next child will be started for, `detour(launch, lines)` where it goes when its build ended over the architecture.
+        `prepare(key, ctx, vision)` plans a launch, `claim(key)` returns once there is room for one more child, `admit(launch)` once there
+        is memory, with the launch as it is planned then; `preflight(launch)` that its workers are there. Each raises a Refusal, and each may take a while: whoever awaits it must
+        expect to be called off meanwhile. `changed()` tells the supervisor that a child became ready or idle, or went away,
+        `review(key)` that it is ready and may have been planned with a configuration that has changed since. `task(model)` is what
+        its next child will be started for, `adopt(key, slots)` what its plans are to aim at (0: as they come), `grows(key)` whether they would reach it
+    if its child were gone, `detour(launch, lines)` where it goes when its build ended over the architecture.
     """
 
     clock: Clock
@@ -106,4 +111,6 @@ class Surroundings:
     changed: Callable[[], None]
     review: Callable[[str], Awaitable[None]]
     task: Callable[[Model], Task]
+    adopt: Callable[[str, int], None]
+    grows: Callable[[str], Awaitable[bool]]
     detour: Callable[[Launch, Sequence[str]], Detour | None]

@@ -15,6 +15,7 @@ from blazar.application.supervise.surroundings import Launch, Surroundings
 from blazar.application.supervise.waiting import settle, within
 from blazar.domain import teaching
 from blazar.domain.errors import BlazarError, ChildDied, Fault
+from blazar.domain.instance.hints import CacheHints
 from blazar.domain.instance.machine import LADDER, LOST_AFTER, LoadWatch
 
 if TYPE_CHECKING:
@@ -98,7 +99,10 @@ class Tenure:
         self.stale = False  # its successor is to take over, for pictures that came later or for another configuration
         self.started_at = around.clock.now()
         self.ready_at: float | None = None
+        self.slots = 0  # requests at once, as its child says or else as it was planned
         self.most = 0  # bytes of main memory that it has been seen to hold while it served
+        self.hints = CacheHints()
+        self.hinted_at: float | None = None  # when it was last asked for them
         self.cause = ""  # why we want it gone
         self.signalled = False
         self.last_words: tuple[str, ...] = ()  # more of them, for the daemon to read
@@ -144,6 +148,7 @@ class Tenure:
         began = around.clock.now()
         while not await child.is_ready():
             await around.clock.sleep(poll_pause(around.clock.now() - began))
+        self.slots = await child.slots() or launch.plan.slots
         self._post(Ready(self))
 
     async def _plan(self) -> Launch:
@@ -167,6 +172,20 @@ class Tenure:
         self.last_lines = self.last_words[-LAST_LINES:]
         settle(self.ended, status)
         self._post(Exited(self, status))
+
+    def told(self) -> dict[str, Any]:
+        """What is told of a child that begins to serve: enough to say later why it was this one, and how large."""
+        launch = self.launch
+        assert launch is not None
+        return {
+            "engine": launch.engine.tag,
+            "seconds": self.load_seconds,
+            "lane": str(launch.engine.kind),
+            "ctx": launch.plan.ctx,
+            "slots": self.slots,
+            "planned": launch.verdict.exact_bytes if launch.verdict is not None else 0,
+            "why": launch.why,
+        }
 
     def mark_ready(self) -> None:
         """It serves."""

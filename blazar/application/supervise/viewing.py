@@ -29,9 +29,10 @@ def view_of(instance: Instance) -> InstanceView:
         pid=child.pid if child else 0,
         port=child.port if child else 0,
         ctx=window_of(instance.model, plan) if plan else 0,
-        slots=plan.slots if plan else 0,
+        slots=line.slots or (plan.slots if plan else 0),
         in_flight=line.in_flight,
         waiting=line.waiting,
+        queued=tuple((one.priority.name.lower(), one.kind.name.lower(), one.waiting) for one in line.depths()),
         size=instance.model.size,
         rss=memory.resident,
         expires_at=expires_at(instance),
@@ -45,6 +46,9 @@ def view_of(instance: Instance) -> InstanceView:
         outdated=instance.front.outdated,
         abandoned=line.abandoned,
         devices=memory.devices,
+        cache_hint=tenure.hints.cache_hint if tenure else None,
+        spec_accept=tenure.hints.spec_accept if tenure else None,
+        sleeping=child is not None and plan is not None and _may_sleep(plan) and line.idle and child.asleep(),
     )
 
 

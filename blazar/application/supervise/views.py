@@ -31,7 +31,13 @@ class InstanceView(NamedTuple):
     allocated: int = 0  # what of that the engine says it allocated or mapped; 0: it says nothing
     outdated: bool = False  # the configuration means otherwise by now: it is replaced once nothing runs on it
     abandoned: int = 0  # of those in flight: nobody listens any more, and the child computes them to their end
+    queued: tuple[
+        tuple[str, str, int], ...
+    ] = ()  # of those waiting: priority, class, how many; first whose turn comes first
     devices: tuple[tuple[str, int], ...] = ()  # what of that lies on accelerators, by the engine's names
+    cache_hint: float | None = None  # share of its prompts that its cache held, smoothed; None: not known
+    spec_accept: float | None = None  # share of what was guessed for it that was right
+    sleeping: bool = False  # it let its memory go until it is asked for again
 
 
 class Supervising(Protocol):

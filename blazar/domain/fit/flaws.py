@@ -80,6 +80,7 @@ _SWITCHES = tuple(field.name for field in fields(Settings) if isinstance(field.d
 _RULES: tuple[tuple[str, _Holds, str], ...] = (
     ("ctx", _size, "count"),
     ("parallel", _size, "count"),
+    ("adopted", _size, "count"),
     ("cache_type_k", _text, "text"),
     ("cache_type_v", _text, "text"),
     ("batch", _count, "count"),

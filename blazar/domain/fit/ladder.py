@@ -25,7 +25,7 @@ from blazar.domain.fit.placement import fitting, hopeless, place
 from blazar.domain.fit.settings import Draft, Settings
 from blazar.domain.fit.shape import ModelShape
 from blazar.domain.fit.shares import Computed, Load, Placement
-from blazar.domain.fit.slots import chosen, engine_ctx, shared
+from blazar.domain.fit.slots import MOST, chosen, engine_ctx, shared
 from blazar.domain.fit.windows import STEP, foreseen, widest
 
 RUNGS = (("f16", "f16"), ("q8_0", "q8_0"), ("q8_0", "q4_0"), ("q4_0", "q4_0"))
@@ -218,11 +218,12 @@ def _spilled(case: Case, window: int) -> Found | None:
 
 
 def _with_slots(case: Case, found: Found, rung: tuple[str, str]) -> Found:
-    """More slots where nobody said how many, as long as the ladder's tenth stays free."""
+    """More slots where nobody said how many, as long as the ladder's tenth stays free; those that were adopted if they fit at all."""
     if case.settings.parallel:
         return found
-    for slots in chosen(case.shape.trained_ctx, found.window):
-        more = case.fitting(found.window, slots, rung, ladder=True)
+    adopted = min(case.settings.adopted, MOST)
+    for slots in sorted({*chosen(case.shape.trained_ctx, found.window), *range(2, adopted + 1)}, reverse=True):
+        more = case.fitting(found.window, slots, rung, ladder=slots > adopted)
         if more and not aborts(case.shape, more.settings):
             return more
     return found

@@ -36,7 +36,7 @@ class Settings:
 
     `ctx` is the engine's `--ctx-size` in tokens, which it divides by `parallel` unless the cache is unified (0: the trained
     window). `own_windows`: slots of a unified cache are to have a window each, `ctx` being theirs together, as those that `plan`
-    chooses have; else they share one. `gpu_layers` counts as the engine's `--n-gpu-layers` does: blocks from the last one down, the output layer first.
+    chooses have; else they share one. `adopted`: where `parallel` is open, so many are wanted although nothing more stays free. `gpu_layers` counts as the engine's `--n-gpu-layers` does: blocks from the last one down, the output layer first.
     `cpu_moe_n`, `cpu_ffn_n`, `override_tensor` (pattern, buffer type), `tensor_preset`, `tensor_split` and `devices` are the
     configuration's keys of those names. `mmap`: weights that stay with the host are mapped from their file, which the kernel may
     drop and read again; `repack`: the CPU backend keeps some of them in an order of its own, which it cannot. `lora_bytes` are the
@@ -53,6 +53,7 @@ class Settings:
     swa_full: bool = False
     kv_unified: bool = False
     own_windows: bool = False
+    adopted: int = 0
     flash_attention: bool = True
     kv_offload: bool = True
     mmap: bool = True

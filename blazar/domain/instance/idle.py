@@ -1,5 +1,6 @@
 """How long an idle child stays: `keep_alive` in every spelling, and when its time is up. Stops nothing."""
 
+import json
 import math
 import re
 from typing import Any
@@ -40,7 +41,10 @@ def idle_deadline(idle_since: float | None, keep_alive: float) -> float | None:
 
 
 def _wrong(value: Any) -> Malformed:
-    return Malformed(teaching.keep_alive_wrong(str(value)), "keep_alive")
+    said = (
+        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    )  # as it came, and not as Python prints it
+    return Malformed(teaching.keep_alive_wrong(said), "keep_alive")
 
 
 def _from_number(value: float) -> float:

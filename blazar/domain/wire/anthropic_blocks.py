@@ -6,8 +6,10 @@ from typing import Any
 
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
+from blazar.domain.wire.documents import text_in
 from blazar.domain.wire.quoting import dump
-from blazar.domain.wire.request import ignored, want_object
+from blazar.domain.wire.remote_pictures import is_picture
+from blazar.domain.wire.request import ignored, want_bool, want_object, want_text
 
 
 def system_messages(system: Any) -> list[dict[str, Any]]:
@@ -50,7 +52,7 @@ def _assistant(blocks: list[dict[str, Any]], where: str, warnings: list[str]) ->
         if kind == "text":
             texts.append(_block_text(block, f"{where}.content[{at}]"))
         elif kind == "thinking":
-            thoughts.append(str(block.get("thinking") or ""))
+            thoughts.append(want_text(block, "thinking", f"{where}.content[{at}].thinking"))
         elif kind == "tool_use":
             calls.append(_call(block, f"{where}.content[{at}]"))
         elif kind != "redacted_thinking":
@@ -82,7 +84,7 @@ def _user(role: str, blocks: list[dict[str, Any]], where: str, warnings: list[st
             text = "\n".join(part["text"] for part in said if part["type"] == "text")
             # A tool message is text; pictures in a result follow as something the user shows.
             parts.extend(part for part in said if part["type"] != "text")
-            if block.get("is_error") is True:
+            if want_bool(block, "is_error", f"{place}.is_error", default=False):
                 text = f"Error: {text}"
             results.append({"role": "tool", "tool_call_id": block.get("tool_use_id"), "content": text})
         else:
@@ -134,6 +136,8 @@ def _image_url(source: Any, where: str) -> str:
         data, media = source.get("data"), source.get("media_type")
         sound = isinstance(media, str) and media.startswith("image/") and _is_base64(data)
         if sound:
+            if not is_picture(str(data)):
+                raise Malformed(teaching.field_must(f"{where}.source.data", "picture"), where)
             return f"data:{media};base64,{data}"
     if kind == "url" and isinstance(source.get("url"), str) and source["url"]:
         return str(source["url"])
@@ -169,8 +173,16 @@ def _document(block: dict[str, Any], where: str, warnings: list[str]) -> list[di
         return _parts(source.get("content"), where, warnings)
     if kind == "base64" and str(source.get("media_type")).startswith("text/"):
         try:
-            text = base64.b64decode(str(source.get("data")), validate=True).decode()
-        except (binascii.Error, UnicodeDecodeError):
+            data = base64.b64decode(str(source.get("data")), validate=True)
+        except ValueError:
             raise Malformed(teaching.field_must(f"{where}.source.data", "text_base64"), where) from None
+        try:
+            text = text_in(data)
+        except UnicodeDecodeError:
+            raise Malformed(teaching.field_must(f"{where}.source.data", "text_base64"), where) from None
+        except ValueError:
+            raise Malformed(
+                teaching.field_unsupported(f"{where}.source", teaching.document_unsupported()), where
+            ) from None
         return [{"type": "text", "text": title + text}]
     raise Malformed(teaching.field_unsupported(f"{where}.source", teaching.document_unsupported()), where)

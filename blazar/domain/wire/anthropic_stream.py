@@ -1,12 +1,14 @@
 """Deltas → Anthropic's event stream: blocks that open, grow and close, strictly one at a time (cases C4, C5)."""
 
+from typing import Any
+
 from blazar.domain.kinds import Dialect
-from blazar.domain.wire.anthropic import SIGNATURE, stop_of, usage_counts
+from blazar.domain.wire.anthropic import SIGNATURE, UNSAID, stop_of, usage_counts
+from blazar.domain.wire.blocks import CALL, InOrder, Piece
 from blazar.domain.wire.delta import Delta, Failed, Finish, Reasoning, Text, ToolFragment, Usage
 from blazar.domain.wire.envelopes import envelope
 from blazar.domain.wire.quoting import Quote, dump, quote
 from blazar.domain.wire.sse import named_event
-from blazar.domain.wire.tools import is_object
 from blazar.domain.wire.turn import Turn
 
 _START = (
@@ -27,45 +29,37 @@ _OPENING = {
 _PIECE = {
     "text": b'text_delta","text":',
     "thinking": b'thinking_delta","thinking":',
-    "tool_use": b'input_json_delta","partial_json":',
+    CALL: b'input_json_delta","partial_json":',
 }
 
 
-class BlockWriter:
+class BlockWriter(InOrder):
     """Writes `/v1/messages` streams.
 
-    `message_start` waits for the first delta: until then a failure can still be a status of its own (case C12). A call
-    opens its block at once and streams; calls told crosswise wait until the open one is complete.
+    `message_start` waits for the first delta: until then a failure can still be a status of its own (case C12).
     """
 
     __slots__ = (
         "_before",
         "_begun",
-        "_call",
         "_finish",
         "_index",
-        "_kind",
         "_over",
-        "_parts",
         "_quote",
         "_turn",
         "_usage",
-        "_waiting",
         "_window",
     )
 
     def __init__(self, turn: Turn, quote: Quote = quote, window: int = 0) -> None:
+        super().__init__()
         self._turn = turn
         self._window = window
         self._quote = quote
         self._begun = False
         self._over = False
         self._index = -1
-        self._kind = ""
         self._before = b""
-        self._call = -1
-        self._parts: list[str] = []
-        self._waiting: dict[int, list[ToolFragment]] = {}
         self._finish: Finish | None = None
         self._usage = Usage(0, 0)
 
@@ -74,11 +68,12 @@ class BlockWriter:
             return b""
         # The commonest first: this runs once a token.
         if isinstance(delta, Text):
-            return self._say("text", delta.text)
+            goes_on = self._kind == "text"  # as `_grow` writes it, without two calls
+            return b"%b%b}}\n\n" % (self._before, self._quote(delta.text)) if goes_on else self._said("text", delta)
         if isinstance(delta, Reasoning):
-            return self._say("thinking", delta.text) if self._turn.thinking else b""
+            return self._said("thinking", delta) if self._turn.thinking else b""
         if isinstance(delta, ToolFragment):
-            return self._on_fragment(delta)
+            return self._called(delta)
         if isinstance(delta, Failed):
             self._over = True
             error = envelope(Dialect.ANTHROPIC, delta.status, delta.message, request_id=self._turn.id)
@@ -99,72 +94,40 @@ class BlockWriter:
             "delta": {"stop_reason": reason, "stop_sequence": stop},
             "usage": usage_counts(self._usage),
         }
-        rest = [self._begin(), self._close(), *self._drain()]
-        return b"".join((*rest, named_event(b"message_delta", dump(ending)), _END))
+        return b"".join((self._begin(), self._ended(), named_event(b"message_delta", dump(ending)), _END))
 
     def ping(self) -> bytes:
         """Keeps a silent connection alive; nothing before the message began or after it ended."""
         return _PING if self._begun and not self._over else b""
 
-    def _say(self, kind: str, text: str) -> bytes:
-        if self._kind == kind:
-            return b"%b%b}}\n\n" % (self._before, self._quote(text))
-        opening = b"".join((self._begin(), self._close(), *self._drain(), self._open(kind, _OPENING[kind])))
-        return b"%b%b%b}}\n\n" % (opening, self._before, self._quote(text))
-
-    def _on_fragment(self, fragment: ToolFragment) -> bytes:
-        if self._kind == "tool_use" and self._call == fragment.call:
-            return self._grow(fragment)
-        if self._kind == "tool_use" and (self._waiting or not is_object("".join(self._parts))):
-            self._waiting.setdefault(fragment.call, []).append(fragment)
-            return b""
-        if fragment.name is None:
-            return b""  # more of a call whose block is closed: it was complete, and a block never opens twice
-        return b"".join((self._begin(), self._close(), *self._drain(), self._open_call(fragment)))
-
-    def _drain(self) -> list[bytes]:
-        """The calls that had to wait, each as a block of its own. Stands between the close of one block and the next."""
-        written: list[bytes] = []
-        waiting, self._waiting = self._waiting, {}
-        for fragments in waiting.values():
-            written.append(self._open_call(fragments[0]))
-            written.extend(self._grow(fragment) for fragment in fragments[1:])
-            written.append(self._close())
-        return written
-
-    def _open_call(self, fragment: ToolFragment) -> bytes:
-        self._call = fragment.call
-        self._parts = []
-        block = {
-            "type": "tool_use",
-            "id": fragment.id or self._turn.call_id(fragment.call),
-            "name": fragment.name or "",
-            "input": {},
-        }
-        return self._open("tool_use", dump(block)) + self._grow(fragment)
-
-    def _grow(self, fragment: ToolFragment) -> bytes:
-        if not fragment.arguments:
-            return b""
-        self._parts.append(fragment.arguments)
-        return b"%b%b}}\n\n" % (self._before, self._quote(fragment.arguments))
-
     def _begin(self) -> bytes:
         if self._begun:
             return b""
         self._begun = True
-        start = (self._quote(f"msg_{self._turn.id}"), self._quote(self._turn.model), dump(usage_counts(Usage(0, 0))))
-        return _START % start
+        # Cost meters read the prompt's size here. A child that does not foretell it tells it at the end.
+        counts = dump(usage_counts(Usage(self._usage.prompt, 0)))
+        return _START % (self._quote(f"msg_{self._turn.id}"), self._quote(self._turn.model), counts)
 
-    def _open(self, kind: str, block: bytes) -> bytes:
+    def _open(self, kind: str, first: Piece) -> bytes:
+        begun = self._begin()
         self._index += 1
-        self._kind = kind
         self._before = _DELTA % self._index + _PIECE[kind]
-        return _BLOCK_START % (self._index, block)
+        block = dump(self._call_block(first)) if isinstance(first, ToolFragment) else _OPENING[kind]
+        return begun + _BLOCK_START % (self._index, block)
 
-    def _close(self) -> bytes:
-        if not self._kind:
+    def _call_block(self, first: ToolFragment) -> dict[str, Any]:
+        call_id = first.id or self._turn.call_id(first.call)
+        return {"type": "tool_use", "id": call_id, "name": first.name or "", "input": {}}
+
+    def _grow(self, piece: Piece) -> bytes:
+        if not isinstance(piece, ToolFragment):
+            return b"%b%b}}\n\n" % (self._before, self._quote(piece.text))
+        if not piece.arguments:
             return b""
+        self._parts.append(piece.arguments)
+        return b"%b%b}}\n\n" % (self._before, self._quote(piece.arguments))
+
+    def _close(self, *, cut: bool = False) -> bytes:  # noqa: ARG002 - the message says what ended it, no block does
         # Clients give the signature back with the block; it ends the thinking, as Anthropic's own does.
         signed = (
             _DELTA % self._index + b'signature_delta","signature":"%b"}}\n\n' % SIGNATURE
@@ -173,3 +136,16 @@ class BlockWriter:
         )
         self._kind = ""
         return signed + _BLOCK_STOP % self._index
+
+
+class WarmingWriter(BlockWriter):
+    """For a request that only wants its prompt read: the same events without a block in them."""
+
+    __slots__ = ()
+
+    def write(self, delta: Delta) -> bytes:
+        if isinstance(delta, Finish):
+            return super().write(UNSAID)
+        if isinstance(delta, Usage):
+            return super().write(Usage(delta.prompt, 0, delta.cached))
+        return super().write(delta) if isinstance(delta, Failed) else b""

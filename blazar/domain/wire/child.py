@@ -10,40 +10,48 @@ from blazar.domain import teaching
 from blazar.domain.wire.chunk import Choice, Counts, Decode, Said, Timings
 from blazar.domain.wire.delta import Delta, Failed, Finish, Reasoning, Text, Usage
 from blazar.domain.wire.reasoning import ThinkSplitter
+from blazar.domain.wire.seen import Seen
 from blazar.domain.wire.sse import DONE_PAYLOAD, EventSplitter
 from blazar.domain.wire.tools import CallTracker
 
 
 class ChildReader:
-    """Reads `/v1/chat/completions` and `/v1/completions` streams of one choice."""
+    """Reads `/v1/chat/completions` and `/v1/completions` streams of one choice; `alone`: of several calls only the first."""
 
     __slots__ = (
         "_calls",
         "_counts",
         "_decode",
         "_events",
+        "_foretold",
         "_hollow",
         "_model",
         "_reason",
+        "_rest",
         "_splitter",
         "_stop",
+        "_thought",
         "_timings",
         "done",
         "failed",
         "usage",
     )
 
-    def __init__(self, decode: Decode, model: str, splitter: ThinkSplitter | None = None) -> None:
+    def __init__(
+        self, decode: Decode, model: str, splitter: ThinkSplitter | None = None, *, alone: bool = False
+    ) -> None:
         self._decode = decode
         self._model = model
         self._splitter = splitter
         self._events = EventSplitter()
-        self._calls = CallTracker()
+        self._calls = CallTracker(alone=alone)
         self._hollow: bool | None = None  # whether no event with a choice came; None: no event at all
         self._reason: str | None = None
         self._stop = ""
+        self._thought = self._rest = 0  # characters
         self._counts: Counts | None = None
         self._timings: Timings | None = None
+        self._foretold = False  # the prompt's size was told before the answer
         self.usage: Usage | None = None
         self.failed: Failed | None = None
         self.done = False
@@ -75,6 +83,14 @@ class ChildReader:
             self._fail(Failed(502, teaching.child_cut_stream(self._model)), out)
         return out
 
+    def seen(self) -> Seen | None:
+        """What is known of an answer that ended well; None of any other."""
+        if not self.done or self.failed is not None:
+            return None
+        finish = finish_of(self._reason, self._stop, calls=self._calls.count).reason
+        tokens = self.usage.completion if self.usage is not None else 0
+        return Seen(self._rest > 0, self._thought > 0, finish, tokens, self._calls.told())
+
     def _on_payload(self, payload: bytes, out: list[Delta]) -> bool:
         """Read one event; whether it was the last."""
         if payload == DONE_PAYLOAD:
@@ -87,6 +103,9 @@ class ChildReader:
             return self._fail(Failed(502, teaching.child_garbled(self._model)), out)
         if chunk.error is not None:
             return self._fail(failed_of(chunk.error, self._model), out)
+        if chunk.prompt_progress is not None and not self._foretold:
+            self._foretold = True
+            out.append(Usage(chunk.prompt_progress.total or 0, 0))
         if chunk.usage is not None:
             self._counts = chunk.usage
         if chunk.timings is not None:
@@ -117,24 +136,36 @@ class ChildReader:
 
     def _on_said(self, said: Said, out: list[Delta], *, last: bool) -> None:
         if thought := said.reasoning_content or said.reasoning:
+            self._thought += len(thought)
             out.append(Reasoning(thought))
         if said.content:
             self._on_text(said.content, out)
         if said.tool_calls:
-            out.extend(self._calls.take(said.tool_calls, last=last))
+            fragments = self._calls.take(said.tool_calls, last=last)
+            self._rest += sum(len(fragment.arguments) for fragment in fragments)
+            out.extend(fragments)
 
     def _on_text(self, text: str, out: list[Delta]) -> None:
         if self._splitter is None:
+            self._rest += len(text)
             out.append(Text(text))
         else:
-            out.extend(self._splitter.feed(text))
+            self._split(self._splitter.feed(text), out)
+
+    def _split(self, parts: list[Text | Reasoning], out: list[Delta]) -> None:
+        for part in parts:
+            if isinstance(part, Reasoning):
+                self._thought += len(part.text)
+            else:
+                self._rest += len(part.text)
+        out.extend(parts)
 
     def _close(self, out: list[Delta]) -> bool:
         if self._splitter is not None:
-            out.extend(self._splitter.flush())
+            self._split(self._splitter.flush(), out)
         self.done = True
         out.append(finish_of(self._reason, self._stop, calls=self._calls.count))
-        self.usage = usage_of(self._counts, self._timings)
+        self.usage = self._usage()
         if self.usage is not None:
             out.append(self.usage)
         return True
@@ -142,9 +173,12 @@ class ChildReader:
     def _fail(self, failed: Failed, out: list[Delta]) -> bool:
         self.done = True
         self.failed = failed
-        self.usage = usage_of(self._counts, self._timings)
+        self.usage = self._usage()
         out.append(failed)
         return True
+
+    def _usage(self) -> Usage | None:
+        return with_thought(usage_of(self._counts, self._timings), self._counts, self._thought, self._rest)
 
 
 def finish_of(reason: str | None, stop: str, *, calls: int) -> Finish:
@@ -172,6 +206,20 @@ def usage_of(counts: Counts | None, timings: Timings | None) -> Usage | None:
         timings.prompt_ms or 0.0,
         timings.predicted_ms or 0.0,
     )
+
+
+def with_thought(usage: Usage | None, counts: Counts | None, thought: int, rest: int) -> Usage | None:
+    """The counts with those of the thinking: the child's own, else the share of the answer's characters that are thoughts.
+
+    Most engines count an answer as one. A share needs no tokeniser, and is the same for every dialect, streamed or not.
+    """
+    if usage is None or not (thought or counts):
+        return usage
+    details = counts.completion_tokens_details if counts is not None else None
+    told = (details.reasoning_tokens if details else None) or (counts.reasoning_tokens if counts else None)
+    if not told and thought:
+        told = round(usage.completion * thought / (thought + rest))
+    return usage._replace(thought=min(told, usage.completion)) if told else usage
 
 
 def failed_of(error: Any, model: str) -> Failed:

@@ -72,8 +72,15 @@ class CountDetails(Protocol):
     def cached_tokens(self) -> int | None: ...
 
 
+class ThoughtDetails(Protocol):
+    """`completion_tokens_details`."""
+
+    @property
+    def reasoning_tokens(self) -> int | None: ...
+
+
 class Counts(Protocol):
-    """`usage`."""
+    """`usage`. SGLang tells its `reasoning_tokens` beside the other counts, OpenAI among details."""
 
     @property
     def prompt_tokens(self) -> int | None: ...
@@ -81,6 +88,10 @@ class Counts(Protocol):
     def completion_tokens(self) -> int | None: ...
     @property
     def prompt_tokens_details(self) -> CountDetails | None: ...
+    @property
+    def completion_tokens_details(self) -> ThoughtDetails | None: ...
+    @property
+    def reasoning_tokens(self) -> int | None: ...
 
 
 class Timings(Protocol):
@@ -105,6 +116,13 @@ class Verbose(Protocol):
     def stopping_word(self) -> str | None: ...
 
 
+class Progress(Protocol):
+    """llama-server's `prompt_progress`, in the first events of a stream that asked for it."""
+
+    @property
+    def total(self) -> int | None: ...
+
+
 class ChildChunk(Protocol):
     """One event of a stream, or a whole buffered reply."""
 
@@ -116,6 +134,8 @@ class ChildChunk(Protocol):
     def timings(self) -> Timings | None: ...
     @property
     def verbose(self) -> Verbose | None: ...
+    @property
+    def prompt_progress(self) -> Progress | None: ...
     @property
     def error(self) -> Any: ...
 

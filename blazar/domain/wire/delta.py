@@ -1,7 +1,7 @@
 """The neutral vocabulary between the one child reader and the writers, one per dialect (habit 6).
 
 A stream is any number of Text, Reasoning and ToolFragment, then at most one Finish and at most one Usage, or a Failed
-that ends it. Readers and writers hold their own state, never await and never see a socket.
+that ends it. Where a child tells the prompt's size ahead, a Usage without a completion comes before all of them. Readers and writers hold their own state, never await and never see a socket.
 """
 
 from collections.abc import Sequence
@@ -42,13 +42,17 @@ class Finish(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """Token counts of the whole request (`prompt` includes `cached`) and the engine's own timings in ms (0: unknown)."""
+    """Token counts of the whole request (`prompt` includes `cached`) and the engine's own timings in ms (0: unknown).
+
+    `thought` are those of `completion` that were thinking.
+    """
 
     prompt: int
     completion: int
     cached: int = 0
     prompt_ms: float = 0.0
     predicted_ms: float = 0.0
+    thought: int = 0
 
 
 class Failed(NamedTuple):

@@ -86,6 +86,13 @@ def embed_reply(
     }
 
 
+def loaded_reply(turn: Turn, elapsed: float, *, legacy: bool) -> dict[str, Any]:
+    """The answer to a request without an input: the model is loaded, and there is no vector of nothing."""
+    if legacy:
+        return {"embedding": []}
+    return embed_reply({"data": []}, 0, turn, elapsed)
+
+
 def legacy_embed_reply(child: Mapping[str, Any], model: str, dimensions: int = 0) -> dict[str, Any]:
     """The answer of `/api/embeddings`."""
     return {"embedding": shortened(vectors(child, 1, model), dimensions)[0]}

@@ -11,6 +11,7 @@ from typing import Any
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
 from blazar.domain.wire.quoting import dump
+from blazar.domain.wire.remote_pictures import is_picture
 from blazar.domain.wire.schema import without_nulls
 from blazar.domain.wire.tools import arguments_object, strict_object
 
@@ -165,22 +166,46 @@ def _prune_schema(holder: dict[str, Any], key: str) -> None:
 
 
 def narrow_tool_choice(body: dict[str, Any]) -> None:
-    """A named tool_choice as the one tool that may be called, and `required` (A19).
+    """A tool_choice that names tools as those tools and a word: `required` for the one that is forced (A19).
 
     llama-server reads only strings there and takes an object for "auto", so the wish would be lost in silence.
     """
     choice = body.get("tool_choice")
     if not isinstance(choice, dict):
         return
-    function = choice.get("function")
-    name = function.get("name") if isinstance(function, dict) else choice.get("name")
+    if choice.get("type") == "allowed_tools":
+        body["tools"], body["tool_choice"] = _allowed(choice, body.get("tools"))
+        return
+    body["tools"] = _named(choice, body.get("tools"))[:1]
+    body["tool_choice"] = "required"
+
+
+def _named(chosen: Mapping[str, Any], tools: Any) -> list[Any]:
+    """Those of `tools` that are called as `chosen` says."""
+    function = chosen.get("function")
+    name = function.get("name") if isinstance(function, dict) else chosen.get("name")
     if not isinstance(name, str) or not name:
         raise Malformed(teaching.forced_tool_needs_name(), "tool_choice")
-    named = [tool for tool in _dicts(body.get("tools")) if _tool_name(tool) == name]
+    named = [tool for tool in _dicts(tools) if _tool_name(tool) == name]
     if not named:
         raise Malformed(teaching.unknown_tool(name[:80]), "tool_choice")
-    body["tools"] = named[:1]
-    body["tool_choice"] = "required"
+    return named
+
+
+def _allowed(choice: Mapping[str, Any], tools: Any) -> tuple[list[Any], str]:
+    """The tools that may be called, in the order of the request, and whether one must be.
+
+    Chats hold the list in a member of its own, the Responses API beside the type; both are read here.
+    """
+    allowed = choice.get("allowed_tools", choice)
+    held = allowed if isinstance(allowed, dict) else {}
+    mode = "auto" if held.get("mode") is None else held["mode"]
+    if mode not in ("auto", "required"):
+        raise Malformed(teaching.field_must("tool_choice.mode", "allowed_mode"), "tool_choice.mode")
+    if not (wanted := _dicts(held.get("tools"))):
+        raise Malformed(teaching.field_missing("tool_choice.tools"), "tool_choice.tools")
+    kept = [id(tool) for each in wanted for tool in _named(each, tools)]
+    return [tool for tool in _dicts(tools) if id(tool) in kept], mode
 
 
 def check_media(messages: Sequence[Message]) -> None:
@@ -192,6 +217,30 @@ def check_media(messages: Sequence[Message]) -> None:
                 url = held.get("url") if isinstance(held, dict) else held
                 if not isinstance(url, str) or not url[:5].lower() == "data:":
                     raise Malformed(teaching.media_not_fetched(), f"messages[{at}].content[{number}].{name}")
+
+
+def check_pictures(messages: Sequence[Message]) -> None:
+    """What stands where a picture is expected is one: an engine fails at anything else, and says nothing of where."""
+    for at, message in enumerate(messages):
+        for number, part in enumerate(_dicts(message.get("content"))):
+            if part.get("type") != "image_url":
+                continue
+            field = f"messages[{at}].content[{number}].image_url"
+            held = part.get("image_url")
+            if not isinstance(held, dict) or not isinstance(held.get("url"), str):
+                raise Malformed(teaching.field_must(field, "picture_url"), field)
+            if not is_picture(held["url"]):
+                raise Malformed(teaching.field_must(field, "picture"), field)
+
+
+def check_audio(messages: Sequence[Message]) -> None:
+    """Sound comes in the request, too: llama-server fetches what stands in either member where that is an address (J10)."""
+    for at, message in enumerate(messages):
+        for number, part in enumerate(_dicts(message.get("content"))):
+            sound = part.get("input_audio")
+            for held in sound.values() if isinstance(sound, dict) else ():
+                if isinstance(held, str) and ":" in held and held[:5].lower() != "data:":
+                    raise Malformed(teaching.media_not_fetched(), f"messages[{at}].content[{number}].input_audio")
 
 
 def brings_media(messages: Any) -> bool:
@@ -217,6 +266,15 @@ def check_tools(body: dict[str, Any]) -> None:
         if parameters is not None and not isinstance(parameters, dict | bool):
             field = f"tools[{at}].function.parameters"
             raise Malformed(teaching.schema_wrong(field, teaching.schema_flaw("object")), field)
+
+
+def check_names(tools: Sequence[dict[str, Any]]) -> None:
+    """Two functions of one name: nobody could say which of them was called."""
+    seen: set[Any] = set()
+    for tool in tools:
+        if (name := _tool_name(tool)) in seen:
+            raise Malformed(teaching.tools_share_name(str(name)), "tools")
+        seen.add(name)
 
 
 def check_messages(messages: Any) -> list[Message]:

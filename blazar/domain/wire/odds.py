@@ -1,6 +1,6 @@
 """Log probabilities: a child's rows, which are OpenAI's, in ollama's shape. Pure; decides what of them a caller asked for."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from blazar.domain import teaching
@@ -55,6 +55,24 @@ def rows_of(told: Iterable[Any], top: int) -> list[dict[str, Any]]:
                 ]
             found.append(said)
     return found
+
+
+def full_rows(told: Iterable[Any], odds: Odds) -> list[dict[str, Any]]:
+    """As the Responses API has them: alternatives are a list in every row, if an empty one."""
+    if not odds.wanted:
+        return []
+    return [{"bytes": [], **row, "top_logprobs": row.get("top_logprobs", [])} for row in rows_of(told, odds.top)]
+
+
+def behind(told: Sequence[Any], text: str) -> Sequence[Any]:
+    """The last rows of a whole answer, as far as their tokens make up `text`: those before are of what was thought."""
+    size = len(text)
+    for at in range(len(told) - 1, -1, -1):
+        if size <= 0:
+            return told[at + 1 :]
+        row = told[at]
+        size -= len(str(row.get("token", ""))) if isinstance(row, dict) else 0
+    return told
 
 
 def _kept(row: Mapping[str, Any]) -> dict[str, Any]:

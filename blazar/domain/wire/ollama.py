@@ -16,12 +16,15 @@ from blazar.domain.wire.delta import Finish, Usage
 from blazar.domain.wire.normalise import check_messages, check_tools, drop_nulls, merge_system, repair_history
 from blazar.domain.wire.odds import UNASKED, Odds, ask_for_odds, rows_of, want_odds
 from blazar.domain.wire.reasoning import ask_to_think, read_think
+from blazar.domain.wire.remote_pictures import is_picture
 from blazar.domain.wire.request import (
     CHAT,
     COMPLETIONS,
+    ENDLESS,
     INFILL,
     ChildRequest,
     ignored,
+    opt_object,
     want_bool,
     want_list,
     want_object,
@@ -72,8 +75,8 @@ OPTIONS: Final[dict[str, _Option]] = {
     "mirostat_eta": _Option("mirostat_eta", "number", _number),
 }
 _READ = frozenset({"model", "stream", "format", "options", "keep_alive", "think", "logprobs", "top_logprobs"})
-_READ_CHAT = _READ | {"messages", "tools"}
-_READ_GENERATE = _READ | {"prompt", "system", "images", "raw", "suffix", "context", "template"}
+_READ_CHAT = _READ | {"messages", "tools", "truncate"}
+_READ_GENERATE = _READ | {"prompt", "system", "images", "raw", "suffix", "context", "template", "truncate"}
 _EMBED_READ = frozenset(
     {"model", "input", "prompt", "options", "keep_alive", "truncate", "dimensions", "late_chunking"}
 )
@@ -154,6 +157,8 @@ def _finished(body: Mapping[str, Any], out: dict[str, Any], shape: Shape, *, loa
     think, effort = read_think(body.get("think"))
     if "messages" in out:
         ask_to_think(out, think, effort)
+    elif want_bool(body, "truncate", default=False):
+        warnings.append(ignored("truncate"))  # a text has no beginning that could go by itself
     odds = want_odds(body)
     if "input_prefix" in out and odds.wanted:
         warnings.append(ignored("logprobs"))
@@ -177,9 +182,14 @@ def _finished(body: Mapping[str, Any], out: dict[str, Any], shape: Shape, *, loa
     )
 
 
+def wants_thoughts(body: Mapping[str, Any]) -> bool:
+    """Whether they are asked for in so many words."""
+    return bool(read_think(body.get("think"))[0])
+
+
 def _apply_options(body: Mapping[str, Any], out: dict[str, Any], warnings: list[str]) -> int | None:
     """Write the options into the child's body; the window that was asked for, if any."""
-    options = want_object(body.get("options") or {}, "options")
+    options = opt_object(body, "options")
     num_ctx: int | None = None
     for name, value in options.items():
         if value is None:
@@ -196,9 +206,9 @@ def _apply_options(body: Mapping[str, Any], out: dict[str, Any], warnings: list[
             continue
         if not option.fits(value):
             raise Malformed(teaching.field_must(field, option.want), field)
-        # num_predict -1 and -2 mean "no limit": the child's own default.
-        if name != "num_predict" or value >= 0:
-            out[option.child] = whole(value) if option.want == "integer" else value
+        number = whole(value) if option.want == "integer" else value
+        # num_predict 0, -1 and -2 mean "no limit". It is said, as a created model may have been started with a limit of its own.
+        out[option.child] = ENDLESS if name == "num_predict" and value <= 0 else number
     return num_ctx
 
 
@@ -211,8 +221,8 @@ def _message(message: dict[str, Any], at: int) -> dict[str, Any]:
         raise Malformed(teaching.field_must(f"{where}.images", "list"), f"{where}.images")
     kept = {key: value for key, value in message.items() if key not in ("images", "thinking")}
     out = {**kept, "content": _with_images(text, images or [], f"{where}.images")}
-    if message.get("thinking"):
-        out["reasoning_content"] = want_text(message, "thinking", f"{where}.thinking")
+    if thought := want_text(message, "thinking", f"{where}.thinking"):
+        out["reasoning_content"] = thought
     return out
 
 
@@ -229,6 +239,8 @@ def _with_images(text: str, images: list[Any], field: str) -> str | list[dict[st
     for image in images:
         if not isinstance(image, str) or not image:
             raise Malformed(teaching.field_must(field, "images"), field)
+        if not is_picture(image):
+            raise Malformed(teaching.field_must(field, "picture"), field)
         kind = next((mime for head, mime in _IMAGE_HEADS.items() if image.startswith(head)), "image/png")
         url = image if image.startswith("data:") else f"data:{kind};base64,{image}"
         parts.append({"type": "image_url", "image_url": {"url": url}})
@@ -309,10 +321,13 @@ def closing_facts(turn: Turn, finish: Finish, usage: Usage, clock: tuple[float, 
 
 
 def embed_request(body: Mapping[str, Any], child_model: str) -> dict[str, Any]:
-    """Read `/api/embed`; `input` is a string or a list of them. What becomes of `dimensions` is the answer's business."""
+    """Read `/api/embed`; `input` is a string or a list of them. What becomes of `dimensions` is the answer's business.
+
+    ODD: an empty text to embed is no input, nor is an empty list: clients preload a model so, as `/api/generate` has it.
+    """
     given = body.get("input") if body.get("input") is not None else body.get("prompt")
-    texts = [given] if isinstance(given, str) else given
-    if texts is None or texts == []:
+    texts = ([given] if given else []) if isinstance(given, str) else given
+    if texts is None:
         raise Malformed(teaching.field_missing("input"), "input")
     if not isinstance(texts, list) or not all(isinstance(text, str) and text for text in texts):
         raise Malformed(teaching.field_must("input", "texts"), "input")
@@ -320,11 +335,11 @@ def embed_request(body: Mapping[str, Any], child_model: str) -> dict[str, Any]:
 
 
 def legacy_embed_request(body: Mapping[str, Any], child_model: str) -> dict[str, Any]:
-    """Read `/api/embeddings`: `prompt`, or `input` as newer clients call it (B4: never an empty vector)."""
+    """Read `/api/embeddings`: `prompt`, or `input` as newer clients call it (B4). Empty: only loaded, as above."""
     text = want_text(body, "prompt") or want_text(body, "input")
-    if not text:
+    if body.get("prompt") is None and body.get("input") is None:
         raise Malformed(teaching.field_missing("prompt"), "prompt")
-    return {"model": child_model, "input": [text], "encoding_format": "float"}
+    return {"model": child_model, "input": [text] if text else [], "encoding_format": "float"}
 
 
 def embed_warnings(body: Mapping[str, Any]) -> tuple[str, ...]:

@@ -11,9 +11,13 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
+from blazar.domain.wire.bounds import MOST_LEVELS, MOST_OPTIONAL, check_bounds
+from blazar.domain.wire.documents import inline_files, refuse_custom_tools
 from blazar.domain.wire.normalise import (
+    check_audio,
     check_media,
     check_messages,
+    check_pictures,
     check_tools,
     drop_nulls,
     merge_system,
@@ -35,6 +39,8 @@ _CALL_ID = re.compile(rb'"id"\s*:\s*"[^"]')
 _ESCAPED_LETTER = re.compile(rb"\\u00[4-7]")
 _PARAMETERS_ODD = re.compile(rb'"parameters"\s*:\s*["\[0-9-]')
 _CHOICE_OBJECT = re.compile(rb'"tool_choice"\s*:\s*\{')
+_FILE_PART = re.compile(rb'"type"\s*:\s*"file"')
+_NOTHING_SAID = re.compile(rb'"messages"\s*:\s*\[\s*\]')
 MODEL: Final = re.compile(rb'"model"\s*:\s*"((?:[^"\\]|\\.)*)"')
 """The first `model` of a body or an event. Inside any string a quote stands escaped, so this never matches text."""
 
@@ -102,11 +108,21 @@ def _merge(body: dict[str, Any]) -> None:
 
 def _may_hold_urls(raw: bytes) -> bool:
     # Escaped letters too: this one is about safety, and a key that is spelled with them is the same key to the child.
-    return b'_url"' in raw or _ESCAPED_LETTER.search(raw) is not None
+    return b'_url"' in raw or b'"input_audio"' in raw or _ESCAPED_LETTER.search(raw) is not None
 
 
 def _check_media(body: dict[str, Any]) -> None:
-    check_media(body.get("messages") or ())
+    messages = body.get("messages") or ()
+    check_media(messages)
+    check_pictures(messages)
+    check_audio(messages)
+
+
+def _may_reach_far(raw: bytes) -> bool:
+    # No reference leads deeper than there are objects, whatever they mean.
+    objects = raw.count(b"{")
+    most = objects * (raw.count(b'ref"') + 1)
+    return objects > MOST_OPTIONAL or most > MOST_LEVELS or _ESCAPED_LETTER.search(raw) is not None
 
 
 def _repair(body: dict[str, Any]) -> Sequence[str]:
@@ -157,10 +173,23 @@ def _spell_think(body: dict[str, Any]) -> Sequence[str]:
     return ()
 
 
-# The whole list for requests. Two more are answered without a parse, in `plan`: usage not asked for on a stream
-# (`include_usage` is added), and a model name that is not the child's. Replies: `StreamFilter` and `reply_bytes`.
+def _want_conversation(body: dict[str, Any]) -> None:
+    """Asked for an answer to nothing, llama-server makes one up, as long as the window allows."""
+    if body.get("messages") == []:
+        raise Malformed(teaching.field_must("messages", "conversation"), "messages")
+
+
+# The whole list for requests; the sampler defaults of a model come behind it (`sample_by` of the jobs). Two more are answered without
+# a parse, in `plan`: usage not asked for on a stream (`include_usage` is added), and a model name that is not the child's. Replies: `StreamFilter`, `reply_bytes` and, only where
+# `parallel_tool_calls` is false, `first_call_alone`.
 TRIGGERS: Final[tuple[Trigger, ...]] = (
     Trigger("null", "null is absent, nested too (A13, A16)", lambda raw: b"null" in raw, drop_nulls),
+    Trigger(
+        "conversation",
+        "somebody has to have said something",
+        lambda raw: _NOTHING_SAID.search(raw) is not None,
+        _want_conversation,
+    ),
     Trigger(
         "history",
         "ids made up pairwise, types named, arguments as an object's text (A17)",
@@ -183,6 +212,14 @@ TRIGGERS: Final[tuple[Trigger, ...]] = (
         lambda raw: _PARAMETERS_ODD.search(raw) is not None,
         check_tools,
     ),
+    Trigger(
+        "references",
+        "what an engine follows has an end (E5)",
+        _may_reach_far,
+        check_bounds,
+    ),
+    Trigger("files", "a text file is its text", lambda raw: _FILE_PART.search(raw) is not None, inline_files),
+    Trigger("custom", "a chat's tools are functions", lambda raw: b'"custom"' in raw, refuse_custom_tools),
     Trigger("media", "the child never fetches (D14, J10)", _may_hold_urls, _check_media),
 )
 
@@ -318,3 +355,15 @@ def reply_bytes(raw: bytes, caller_model: str) -> bytes:
     if found is None or found.group(1) == named:
         return raw
     return raw[: found.start(1)] + named + raw[found.end(1) :]
+
+
+def first_call_alone(answer: Any) -> bool:
+    """Leave of a buffered reply's calls only the first, where no more than one was to come; whether anything had to go."""
+    changed = False
+    for choice in answer.get("choices") or () if isinstance(answer, dict) else ():
+        message = choice.get("message") if isinstance(choice, dict) else None
+        calls = message.get("tool_calls") if isinstance(message, dict) else None
+        if isinstance(calls, list) and len(calls) > 1:
+            del calls[1:]
+            changed = True
+    return changed

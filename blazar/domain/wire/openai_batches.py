@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from blazar.domain import teaching
-from blazar.domain.batches import Answered, Batch, Fate, Flaw, Line, State
+from blazar.domain.batches import Answered, Batch, Fate, Flaw, Line, Spent, State
 from blazar.domain.errors import Malformed
 from blazar.domain.wire.request import ignored, want_object, want_text
 
@@ -136,6 +136,27 @@ def unanswered_line(batch_id: str, number: int, line: Line, fate: Fate) -> bytes
     return _result(batch_id, number, line.custom_id, b"null", error)
 
 
+_USAGE: Final = re.compile(rb'"usage"\s*:\s*(\{(?:[^{}]|\{[^{}]*\}){0,2000}\})')
+"""Inside a text a quote stands escaped, so this never matches one. Not parsed as a whole: a result may hold a thousand vectors."""
+
+
+def spent_in(result: bytes) -> Spent:
+    """What the answer in a result line cost, in either of the two spellings; nothing where it does not say."""
+    found = _USAGE.findall(result)
+    try:
+        said = json.loads(found[-1]) if found else {}
+    except ValueError:
+        said = {}
+    detail = {name: inner for name, held in said.items() if isinstance(held, dict) for name, inner in held.items()}
+    names = (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"))
+    prompt, completion = (next((_count(said.get(name)) for name in pair if name in said), 0) for pair in names)
+    return Spent(prompt, _count(detail.get("cached_tokens")), completion, _count(detail.get("reasoning_tokens")))
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and value > 0 else 0
+
+
 def _result(batch_id: str, number: int, custom_id: str, response: bytes, error: bytes) -> bytes:
     head = b'{"id":%s,"custom_id":%s,' % (_quoted(f"batch_req_{batch_id[6:]}_{number}"), _quoted(custom_id))
     return head + b'"response":%s,"error":%s}' % (response, error)
@@ -170,6 +191,7 @@ def batch_object(batch: Batch) -> dict[str, Any]:
         "id": batch.id,
         "object": "batch",
         "endpoint": batch.endpoint,
+        "model": batch.model or None,
         "errors": {"object": "list", "data": errors} if errors else None,
         "input_file_id": batch.input_file_id,
         "completion_window": batch.window,
@@ -180,5 +202,16 @@ def batch_object(batch: Batch) -> dict[str, Any]:
         "expires_at": int(batch.expires_at),
         **stamps,
         "request_counts": {"total": tally.total, "completed": tally.succeeded, "failed": failed},
+        "usage": _usage(batch.spent),
         "metadata": batch.metadata,
+    }
+
+
+def _usage(spent: Spent) -> dict[str, Any]:
+    return {
+        "input_tokens": spent.prompt,
+        "input_tokens_details": {"cached_tokens": spent.cached},
+        "output_tokens": spent.completion,
+        "output_tokens_details": {"reasoning_tokens": spent.thought},
+        "total_tokens": spent.prompt + spent.completion,
     }

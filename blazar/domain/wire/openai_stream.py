@@ -1,7 +1,7 @@
 """OpenAI streams: the child's bytes pass, and what passes is whole events (D15).
 
 Touched is only: the trailing usage chunk that the caller did not ask for, a model name that is not the caller's (A22),
-tool-call fragments that are not numbered properly (A1, A2, A9), and anything that says the answer failed: then one
+tool-call fragments that are not numbered properly (A1, A2, A9), calls beyond the first where one was promised, and anything that says the answer failed: then one
 `data: {"error"}` ends the stream, without `[DONE]` (D35).
 """
 
@@ -19,7 +19,7 @@ from blazar.domain.wire.envelopes import envelope
 from blazar.domain.wire.lines import LONGEST_LINE, LineSplitter
 from blazar.domain.wire.openai import MODEL
 from blazar.domain.wire.quoting import dump, quote
-from blazar.domain.wire.sse import DONE_PAYLOAD, data_event
+from blazar.domain.wire.sse import BOM, DONE_PAYLOAD, data_event, data_of
 from blazar.domain.wire.tools import CallTracker
 from blazar.domain.wire.turn import Turn
 
@@ -29,16 +29,17 @@ _USAGE, _CALLS, _ERROR = b'"usage"', b'"tool_calls"', b'"error"'
 
 
 class StreamFilter:
-    """Feed the child's bytes, forward what comes back. `child` is the name that the child answers with, if known."""
+    """Feed the child's bytes, forward what comes back. `child` is the name that the child answers with, if known; `alone`: no more than one call."""
 
     __slots__ = (
+        "_alone",
         "_answered",
         "_calls",
         "_child",
         "_decode",
         "_drop_usage",
         "_event",
-        "_finished",
+        "_first",
         "_hollow",
         "_lines",
         "_mark",
@@ -47,10 +48,20 @@ class StreamFilter:
         "_turn",
         "done",
         "failed",
+        "finished",
         "usage",
     )
 
-    def __init__(self, decode: Decode, caller_model: str, drop_usage: bool, id: str = "", child: str = "") -> None:  # noqa: A002
+    def __init__(
+        self,
+        decode: Decode,
+        caller_model: str,
+        drop_usage: bool,
+        id: str = "",  # noqa: A002
+        child: str = "",
+        *,
+        alone: bool = False,
+    ) -> None:
         self._decode = decode
         self._model = caller_model
         self._mark = b'"model":' + quote(caller_model)
@@ -58,10 +69,13 @@ class StreamFilter:
         self._drop_usage = drop_usage
         self._turn = Turn(caller_model, id=id)
         self._lines = LineSplitter()
+        self._first = True
         self._event: list[bytes] = []
         self._size = 0
+        self._alone = alone
         self._calls: dict[int, CallTracker] = {}
-        self._finished = False
+        self.finished = False
+        """An event told why the answer ended."""
         self._answered = False  # something with a choice in it has passed
         self._hollow = False  # something without any has come before that
         self.usage: Usage | None = None
@@ -74,7 +88,7 @@ class StreamFilter:
         if self.done:
             return b""
         if not self._event and self._lines.idle and self._passes(data):
-            self._finished = self._finished or _finishes(data)
+            self.finished = self.finished or _finishes(data)
             return data if self._child == self._mark else data.replace(self._child, self._mark)
         return self._slowly(self._lines.feed(data))
 
@@ -84,9 +98,13 @@ class StreamFilter:
             return b""
         lines = self._lines.flush()
         out = self._slowly([*lines, b""] if lines or self._event else [])
-        if self.done or self._finished:
+        if self.done or self.finished:
             return out
         return out + self.fail(Failed(502, teaching.child_cut_stream(self._model)))
+
+    def calls(self) -> list[tuple[str, str]]:
+        """Name and arguments of every call that was told."""
+        return [call for tracker in self._calls.values() for call in tracker.told()]
 
     def fail(self, failed: Failed) -> bytes:
         """The event that ends a broken stream; empty when the stream was over already."""
@@ -98,7 +116,7 @@ class StreamFilter:
 
     def _passes(self, data: bytes) -> bool:
         """Whether `data` is whole plain events and nothing in them can need a change. A few scans of memory."""
-        if not data.endswith(b"}\n\n") or self._suspects(data):
+        if not data.endswith(b"}\n\n") or data.startswith(BOM) or self._suspects(data):
             return False
         if not self._answered:
             self._answered = _NO_CHOICE.search(data) is None
@@ -115,6 +133,11 @@ class StreamFilter:
 
     def _slowly(self, lines: list[bytes]) -> bytes:
         out: list[bytes] = []
+        if self._first and lines:
+            self._first = False
+            lines[0] = lines[0].removeprefix(
+                BOM
+            )  # clients that do not know it would lose the event, and we not look at it
         for line in lines:
             if line:
                 self._event.append(line)
@@ -130,10 +153,9 @@ class StreamFilter:
 
     def _on_event(self, lines: list[bytes]) -> bytes:
         raw = b"\n".join(lines) + b"\n\n"
-        data = [line[6:] if line.startswith(b" ", 5) else line[5:] for line in lines if line.startswith(b"data:")]
-        if not data:
+        payload = data_of(lines)
+        if payload is None:
             return raw  # a comment: it keeps the client's connection alive as it did ours
-        payload = b"\n".join(data)
         if payload == DONE_PAYLOAD:
             return self._on_done(raw)
         if self._is_none(payload):
@@ -148,7 +170,7 @@ class StreamFilter:
         if self.done or changed is None:
             return changed or b""
         self._answered = True
-        self._finished = self._finished or _finishes(payload)
+        self.finished = self.finished or _finishes(payload)
         assert changed is not None
         return self._renamed(raw if changed is payload else data_event(changed))
 
@@ -186,7 +208,7 @@ class StreamFilter:
         pieces = choice.delta.tool_calls if choice.delta else None
         if not pieces:
             return payload
-        calls = self._calls.setdefault(choice.index or 0, CallTracker())
+        calls = self._calls.setdefault(choice.index or 0, CallTracker(alone=self._alone))
         fragments = calls.take(pieces, last=choice.finish_reason is not None)
         if _agree(pieces, fragments):
             return payload

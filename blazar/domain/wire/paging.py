@@ -12,11 +12,12 @@ LARGEST_PAGE: Final = 100
 
 
 class Page(NamedTuple):
-    """`limit` things behind the one called `after` ("" from the start), newest first or oldest first."""
+    """`limit` things behind the one called `after` ("" from the start), newest first or oldest first; `field` said `after`."""
 
     limit: int = USUAL_PAGE
     after: str = ""
     ascending: bool = False
+    field: str = "after"
 
 
 def size_of(query: Mapping[str, str], usual: int = USUAL_PAGE, largest: int = LARGEST_PAGE) -> int:
@@ -39,12 +40,19 @@ def page_asked(
     return Page(size_of(query, usual, largest), query.get("after", ""), order == "asc")
 
 
+def follows(page: Page, *, there: bool) -> None:
+    """Raise `Malformed` where a page is to go on behind something that is not there: an empty page would be taken for the end."""
+    if page.after and not there:
+        raise Malformed(teaching.page_after_unknown(page.after), page.field)
+
+
 def page_of(items: Sequence[dict[str, Any]], page: Page) -> dict[str, Any]:
-    """The part of `items`, which stand oldest first. Behind an id that is not among them there is nothing."""
+    """The part of `items`, which stand oldest first. Raises `Malformed` for a page behind an id that is not among them."""
     rows = list(items) if page.ascending else list(reversed(items))
     if page.after:
         ids = [row.get("id") for row in rows]
-        rows = rows[ids.index(page.after) + 1 :] if page.after in ids else []
+        follows(page, there=page.after in ids)
+        rows = rows[ids.index(page.after) + 1 :]
     return listing(rows[: page.limit], more=len(rows) > page.limit)
 
 

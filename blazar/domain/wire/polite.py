@@ -7,9 +7,10 @@ import re
 from typing import Any, Final, NamedTuple
 
 from blazar.domain import teaching
-from blazar.domain.errors import BlazarError, EngineSaid, Malformed
+from blazar.domain.errors import BlazarError, Malformed
 from blazar.domain.manners import (
     APPLY_TEMPLATE,
+    COUNTING,
     DETOKENIZE,
     FORMS,
     INFILL,
@@ -22,7 +23,7 @@ from blazar.domain.manners import (
 from blazar.domain.whole_numbers import whole
 from blazar.domain.wire.fitting import fit
 from blazar.domain.wire.quoting import dump
-from blazar.domain.wire.request import ignored
+from blazar.domain.wire.request import CHAT, ENDLESS, PROGRESS, ignored
 from blazar.domain.wire.structured import constraint_of
 
 BOUNDS: Final = ("max_completion_tokens", "max_tokens")
@@ -54,18 +55,33 @@ def refusal(path: str, manners: Manners) -> BlazarError | None:
         return Malformed(teaching.kind_shows_no_prompt(manners.name), "model")
     if path in (TOKENIZE, DETOKENIZE):
         return Malformed(teaching.kind_counts_no_tokens(manners.name), "model")
-    return EngineSaid(501, teaching.kind_counts_no_tokens(manners.name))
+    return None  # counting: see `asked_for_one`
+
+
+def asked_for_one(path: str, body: dict[str, Any], manners: Manners) -> str:
+    """Where a count is to be had of a kind without a route for it: `body` becomes the real call with an answer of one token.
+
+    Its prompt is counted as that of the real call will be, and lies in the cache for it then.
+    """
+    if path != COUNTING or path in manners.routes:
+        return path
+    body |= {"max_tokens": 1, "stream": False}
+    return CHAT
 
 
 def make_polite(body: dict[str, Any], manners: Manners, window: int, form_field: str = "response_format") -> Polite:
     """Change `body` in place; `window` is what its child may hold in tokens (0: unknown), `form_field` the caller's name of a form."""
     said = [ignored(field) for field in sorted(manners.strips & body.keys()) if body.pop(field) is not None]
+    if not manners.foretells:
+        body.pop(PROGRESS, None)
     held = _forms(body, manners, said)
     fitted = fit(body, manners.grammar, form_field)
     said += fitted.warnings
     _write_whole(body)
     if manners.bounded:
         _bound(body, window or UNKNOWN_WINDOW)
+    elif body.get("max_tokens") == ENDLESS:
+        del body["max_tokens"]  # others than llama.cpp refuse more than their window, and have no bound unasked
     if manners.tagged:
         _tag(body, manners.tagged)
     return Polite(tuple(said), held and fitted.held)
@@ -99,7 +115,7 @@ def _bound(body: dict[str, Any], window: int) -> None:
     """The caller's bound, else the window. ODD: zero and less is no bound. llama.cpp reads "until you are done", others an error."""
     given = [body.pop(field, None) for field in BOUNDS]
     asked = next((bound for bound in given if bound is not None), None)
-    endless = asked is None or (isinstance(asked, int) and asked < 1)
+    endless = asked in (None, ENDLESS) or (isinstance(asked, int) and asked < 1)
     body["max_tokens"] = window if endless else asked
 
 

@@ -9,9 +9,12 @@ from typing import Any, Final, NamedTuple
 
 _TOKENS: Final = re.compile(r"\((\d{1,9}) tokens\)")
 _BATCH: Final = re.compile(r"batch size: (\d{1,9})\)")
-_GRAMMAR: Final = re.compile(r"grammar|json.?schema|generate parser", re.IGNORECASE)
+_GRAMMAR: Final = re.compile(r"grammar(?! stack)|json.?schema|generate parser", re.IGNORECASE)
+_OUTPUT: Final = re.compile(r"^The model produced output that does not match|grammar stack")
+"""What llama.cpp b11434 says where a model wrote what its own template or tools do not allow, a tool that was not declared among it."""
 _CALLERS: Final = re.compile(
-    rf"^(?:Failed to parse|Unknown|Unsupported|Missing) | is not supported|{_GRAMMAR.pattern}", re.IGNORECASE
+    rf"^(?:Failed to (?:parse|load image)|Unknown|Unsupported|Missing) | is not supported|{_GRAMMAR.pattern}",
+    re.IGNORECASE,
 )
 _RANGE: Final = re.compile(r"^vector\b|_range_check|out of range")  # libstdc++'s words, libc++'s, MSVC's
 _KIND: Final = "exceed_context_size_error"
@@ -45,6 +48,11 @@ def callers_fault(status: int, body: bytes) -> bool:
     Taken for the child's own, three such requests would make a healthy child go (G6).
     """
     return status == 500 and _CALLERS.search(str(_error(body).get("message"))) is not None
+
+
+def models_fault(status: int, message: str) -> bool:
+    """Whether a 500 is about what the model wrote: a failed answer, which says nothing about the health of the child (G6)."""
+    return status == 500 and _OUTPUT.search(message) is not None
 
 
 def beyond_vocabulary(status: int, body: bytes) -> bool:

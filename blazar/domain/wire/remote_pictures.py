@@ -4,6 +4,7 @@ Pure: says where they stand and writes what was fetched in their place. Whoever 
 """
 
 import base64
+import binascii
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
@@ -42,6 +43,16 @@ def mime_of(data: bytes) -> str:
     if data.startswith(_GIFS):
         return "image/gif"
     return "image/bmp" if data.startswith(_BMP) else ""
+
+
+def is_picture(text: str) -> bool:
+    """Of base64, alone or as a data: URL. An engine would fail at anything else, as if the fault were its own."""
+    head, comma, data = text.partition(",")
+    data = data if comma and head[:5].lower() == "data:" and head.endswith(";base64") else text
+    try:
+        return bool(mime_of(binascii.a2b_base64(data + "=" * (-len(data) % 4), strict_mode=True)))
+    except ValueError:  # also of a text that is not ASCII
+        return False
 
 
 def base64_of(data: bytes) -> str:

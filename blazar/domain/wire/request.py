@@ -1,7 +1,7 @@
 """What a translated request asks of a child, and the small checks that every dialect's reader shares."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from blazar.domain import teaching
@@ -12,6 +12,10 @@ from blazar.domain.wire.turn import Shape
 CHAT: Final = "/v1/chat/completions"
 COMPLETIONS: Final = "/v1/completions"
 INFILL: Final = "/infill"
+ENDLESS: Final = 2**31 - 1
+"""Tokens of an answer without a bound: llama.cpp takes -1 for the bound that it was started with, if there is one."""
+PROGRESS: Final = "return_progress"
+"""Asks a stream to begin with the prompt's size; a server that does not know it passes over it."""
 _UNSHOWN = re.compile(r"[^A-Za-z0-9_.\[\]-]")
 
 
@@ -63,6 +67,12 @@ def want_object(value: Any, field: str) -> dict[str, Any]:
     return value
 
 
+def opt_object(body: Mapping[str, Any], field: str, shown_as: str = "") -> dict[str, Any]:
+    """An object, empty when absent or null, or `[]`, as PHP writes `{}`. `false` is a mistake that its caller should hear of."""
+    value = body.get(field)
+    return {} if value is None or value == [] else want_object(value, shown_as or field)
+
+
 def want_text(body: Mapping[str, Any], field: str, shown_as: str = "") -> str:
     """A string, empty when absent or null."""
     value = body.get(field)
@@ -73,14 +83,24 @@ def want_text(body: Mapping[str, Any], field: str, shown_as: str = "") -> str:
     return value
 
 
-def want_bool(body: Mapping[str, Any], field: str, *, default: bool) -> bool:
+def want_bool(body: Mapping[str, Any], field: str, shown_as: str = "", *, default: bool) -> bool:
     """A boolean, `default` when absent or null."""
     value = body.get(field)
     if value is None:
         return default
     if not isinstance(value, bool):
-        raise Malformed(teaching.field_must(field, "boolean"), field)
+        raise Malformed(teaching.field_must(shown_as or field, "boolean"), shown_as or field)
     return value
+
+
+def numbers(body: Mapping[str, Any], fields: Iterable[str]) -> Iterator[tuple[str, Any]]:
+    """Those of `fields` that are given, each a number: an engine takes `true` for 1."""
+    for field in fields:
+        value = body.get(field)
+        if isinstance(value, bool) or not isinstance(value, int | float | None):
+            raise Malformed(teaching.field_must(field, "number"), field)
+        if value is not None:
+            yield field, value
 
 
 def with_stream(body: dict[str, Any], *, stream: bool) -> dict[str, Any]:

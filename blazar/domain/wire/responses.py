@@ -7,11 +7,14 @@ from blazar.domain import teaching
 from blazar.domain.errors import Malformed
 from blazar.domain.whole_numbers import whole
 from blazar.domain.wire.normalise import check_media, drop_nulls, merge_system, repair_history
+from blazar.domain.wire.odds import UNASKED, Odds, ask_for_odds, want_odds
 from blazar.domain.wire.reasoning import EFFORTS, ask_to_think
 from blazar.domain.wire.request import (
     CHAT,
     ChildRequest,
     ignored,
+    numbers,
+    opt_object,
     want_bool,
     want_list,
     want_object,
@@ -20,13 +23,23 @@ from blazar.domain.wire.request import (
 )
 from blazar.domain.wire.responses_items import Recalled, Talk, file_ids, items_of, references
 from blazar.domain.wire.responses_tools import Tools, apply_tools, echoed, read_tools
+from blazar.domain.wire.sampling import check_range
 from blazar.domain.wire.structured import Asked, Held, constraint_of, json_schema_format, wanted_schema
 
 MOST_METADATA: Final = 16
 LONGEST_KEY: Final = 64
 LONGEST_VALUE: Final = 512
 """The service's own bounds of what may be attached to an object."""
+HOTTEST: Final = 2
+"""The service's own bound of a temperature."""
 ENCRYPTED: Final = "reasoning.encrypted_content"
+LOGPROBS: Final = "message.output_text.logprobs"
+INCLUDABLE: Final = frozenset(
+    {ENCRYPTED, LOGPROBS, "message.input_image.image_url", "computer_call_output.output.image_url"}
+    | {"file_search_call.results", "code_interpreter_call.outputs"}
+    | {"web_search_call.results", "web_search_call.action.sources"}
+)
+"""Most of them are results of tools that are run elsewhere, of which there never are any."""
 
 _SAMPLING: Final = ("temperature", "top_p")
 # Read, or of no consequence to one local answer: billing, caching, tracing, padding against eavesdroppers.
@@ -39,6 +52,7 @@ _READ: Final = frozenset(
         "store",
         "truncation",
         "include",
+        "top_logprobs",
         "stream",
         "background",
         "keep_alive",
@@ -63,7 +77,8 @@ class ResponseRequest(NamedTuple):
 
     `card` is what answers repeat of it, `items` are its own input, `references` the ids of items it only refers to,
     `files` those of files it only names. `summary` says
-    that thoughts are told as summaries, `sealed` that they are handed out for keeping.
+    that thoughts are told as summaries, `sealed` that they are handed out for keeping, `odds` what is told of each token. `trims`:
+    a conversation that is too long loses its beginning.
     """
 
     child: ChildRequest
@@ -77,6 +92,8 @@ class ResponseRequest(NamedTuple):
     background: bool = False
     summary: bool = False
     sealed: bool = False
+    odds: Odds = UNASKED
+    trims: bool = False
 
 
 def read_response(
@@ -89,22 +106,24 @@ def read_response(
     items = [_resolved(item, recalled.found) for item in items_of(body.get("input"))]
     tools = read_tools(body, warnings)
     out: dict[str, Any] = {"model": child_model, "messages": _messages(body, recalled, items, warnings)}
-    out.update((field, body[field]) for field in _SAMPLING if body.get(field) is not None)
+    out.update(numbers(body, _SAMPLING))
+    _check_numbers(body)
     _apply_limit(body, out)
     apply_tools(body, tools, out, warnings)
     held = _apply_text(body, out, warnings)
-    reasoning = want_object(body.get("reasoning") or {}, "reasoning")
+    reasoning = opt_object(body, "reasoning")
     thinking = _apply_reasoning(reasoning, out)
-    include = _include(body, warnings)
     drop_nulls(out)
     check_media(out["messages"])
     stream, store, background = _manner(body)
     # Whoever asks later for its events finds them, so the child is always listened to as it speaks.
     sent = with_stream(out, stream=stream or background)
+    include = _include(body)
+    odds = _apply_odds(body, include, sent, warnings)
     keep_alive, said = body.get("keep_alive"), tuple(dict.fromkeys(warnings))
     return ResponseRequest(
         ChildRequest(CHAT, sent, stream, said, thinking, keep_alive, schema=held.schema, constraint=held.constraint),
-        _card(body, reasoning, store=store, background=background),
+        _card(body, reasoning, store=store, background=background) | {"top_logprobs": odds.top},
         items,
         tools,
         references(items),
@@ -112,8 +131,10 @@ def read_response(
         want_text(body, "previous_response_id"),
         store,
         background,
-        summary=reasoning.get("summary") not in (None, "none"),
+        summary=want_text(reasoning, "summary", "reasoning.summary") not in ("", "none"),
         sealed=ENCRYPTED in include,
+        odds=odds,
+        trims=body.get("truncation") == "auto",
     )
 
 
@@ -123,8 +144,8 @@ def _first_look(body: Mapping[str, Any]) -> list[str]:
         if body.get(field) is not None:
             raise Malformed(teaching.field_unsupported(field, teaching.responses_elsewhere()), field)
     warnings = [ignored(field) for field, value in body.items() if field not in _READ and value is not None]
-    if body.get("truncation") not in (None, "disabled"):
-        warnings.append(ignored("truncation"))
+    if body.get("truncation") not in (None, "disabled", "auto"):
+        raise Malformed(teaching.field_must("truncation", "truncation"), "truncation")
     return warnings
 
 
@@ -175,6 +196,16 @@ def _messages(
     return merge_system(repair_history(talk.messages(), warnings))
 
 
+def _check_numbers(body: Mapping[str, Any]) -> None:
+    check_range(body, "temperature", HOTTEST)
+    check_range(body, "top_p", 1)
+    calls = body.get(
+        "max_tool_calls"
+    )  # calls of tools that are run elsewhere: there are none, but a word is no number of them
+    if calls is not None and (whole(calls) or 0) < 1:
+        raise Malformed(teaching.field_must("max_tool_calls", "positive"), "max_tool_calls")
+
+
 def _apply_limit(body: Mapping[str, Any], out: dict[str, Any]) -> None:
     if body.get("max_output_tokens") is None:
         return
@@ -186,10 +217,10 @@ def _apply_limit(body: Mapping[str, Any], out: dict[str, Any]) -> None:
 
 def _apply_text(body: Mapping[str, Any], out: dict[str, Any], warnings: list[str]) -> Held:
     """The wanted form, by the way of the chat route; with tools the tools win, as in every dialect (E9)."""
-    text = want_object(body.get("text") or {}, "text")
+    text = opt_object(body, "text")
     if text.get("verbosity") is not None:
         warnings.append(ignored("text.verbosity"))
-    wanted = want_object(text.get("format") or {"type": "text"}, "text.format")
+    wanted = opt_object(text, "format", "text.format") or {"type": "text"}
     kind = wanted.get("type")
     if kind not in ("text", "json_object", "json_schema"):
         raise Malformed(teaching.field_must("text.format.type", "text_format"), "text.format.type")
@@ -222,14 +253,26 @@ def _apply_reasoning(reasoning: Mapping[str, Any], out: dict[str, Any]) -> bool:
     return bool(effort != "none")
 
 
-def _include(body: Mapping[str, Any], warnings: list[str]) -> frozenset[str]:
+def _include(body: Mapping[str, Any]) -> frozenset[str]:
     """What the answer shall hold beyond its items; results of tools that are run elsewhere there are none of."""
     wanted = want_list(body, "include")
     if not all(isinstance(each, str) for each in wanted):
         raise Malformed(teaching.field_must("include", "strings"), "include")
-    if "message.output_text.logprobs" in wanted:
-        warnings.append(ignored("include"))
+    if not INCLUDABLE.issuperset(wanted):
+        raise Malformed(teaching.include_unknown(sorted(INCLUDABLE)), "include")
     return frozenset(wanted)
+
+
+def _apply_odds(body: Mapping[str, Any], include: frozenset[str], out: dict[str, Any], warnings: list[str]) -> Odds:
+    """Probabilities of the text's tokens: asked for by the item to include, or by a number of alternatives."""
+    top = want_odds({"top_logprobs": body.get("top_logprobs")}).top
+    odds = Odds(LOGPROBS in include or top > 0, top)
+    if odds.wanted and out.get("tools") and out["stream"]:
+        # llama.cpp refuses a request that wants them of a stream in which calls may stand.
+        warnings.append(ignored("include" if LOGPROBS in include else "top_logprobs"))
+        return UNASKED
+    ask_for_odds(out, odds)
+    return odds
 
 
 def _card(body: Mapping[str, Any], reasoning: Mapping[str, Any], *, store: bool, background: bool) -> dict[str, Any]:
@@ -248,8 +291,7 @@ def _card(body: Mapping[str, Any], reasoning: Mapping[str, Any], *, store: bool,
         "text": {**text, "format": text.get("format") or {"type": "text"}},
         "tool_choice": body.get("tool_choice") or "auto",
         "tools": list(echoed(body.get("tools"))),
-        "top_logprobs": 0,
         "top_p": body.get("top_p"),
-        "truncation": "disabled",
+        "truncation": body.get("truncation") or "disabled",
         **{field: body.get(field) for field in _ECHOED},
     }

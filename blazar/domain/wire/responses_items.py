@@ -12,8 +12,9 @@ from typing import Any, Final, NamedTuple
 
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
+from blazar.domain.wire.documents import text_in, text_of_base64
 from blazar.domain.wire.quoting import dump
-from blazar.domain.wire.remote_pictures import base64_of, mime_of
+from blazar.domain.wire.remote_pictures import base64_of, is_picture, mime_of
 from blazar.domain.wire.request import ignored, want_list, want_object
 from blazar.domain.wire.responses_tools import CUSTOM_INPUT, qualified
 from blazar.domain.wire.tools import arguments_object, strict_object
@@ -251,6 +252,8 @@ def _image(part: Mapping[str, Any], file: Attached | None, where: str) -> str:
         url = url.get("url")
     if not isinstance(url, str) or not url[:5].lower() == "data:":
         raise Malformed(teaching.media_not_fetched(), f"{where}.image_url")
+    if not is_picture(url):
+        raise Malformed(teaching.field_must(f"{where}.image_url", "picture"), f"{where}.image_url")
     return url
 
 
@@ -259,13 +262,12 @@ def _file(part: Mapping[str, Any], file: Attached | None, where: str) -> str:
     name, data = part.get("filename"), part.get("file_data")
     try:
         if file is not None:
-            name, text = file.name, file.data.decode()
+            name, text = file.name, text_in(file.data)
         elif not isinstance(data, str) or not data:
             raise Malformed(teaching.field_unsupported(where, teaching.file_by_data_only()), where)
         else:
-            encoded = data.partition(",")[2] if data[:5].lower() == "data:" else data
-            text = base64.b64decode(encoded, validate=True).decode()
-    except (binascii.Error, ValueError):
+            text = text_of_base64(data)
+    except ValueError:
         raise Malformed(teaching.field_unsupported(where, teaching.document_unsupported()), where) from None
     return f"{name}\n{text}" if isinstance(name, str) and name else text
 

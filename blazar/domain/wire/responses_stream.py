@@ -8,17 +8,25 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from blazar.domain.wire.answer import Answer
+from blazar.domain.wire.blocks import InOrder, Piece
 from blazar.domain.wire.delta import Delta, Failed, Finish, Reasoning, Text, ToolFragment, Usage
+from blazar.domain.wire.odds import behind, full_rows
 from blazar.domain.wire.quoting import Quote, dump, quote
 from blazar.domain.wire.responses import ResponseRequest
 from blazar.domain.wire.responses_items import item_id, response_id, sealed
 from blazar.domain.wire.responses_tools import custom_input
 from blazar.domain.wire.sse import named_event
-from blazar.domain.wire.tools import is_object
 
 _INCOMPLETE: Final = {"length": "max_output_tokens", "content_filter": "content_filter"}
-_SERVER_ERROR: Final = "server_error"
+_TOO_MANY: Final = 429
 _TEXT, _THOUGHT, _SUMMARY = "output_text", "reasoning_text", "reasoning_summary_text"
+
+
+def error_code(status: int) -> str:
+    """What a failed response calls its error, out of the service's own words: whose fault it was."""
+    if status == _TOO_MANY:
+        return "rate_limit_exceeded"
+    return "invalid_prompt" if 400 <= status < 500 else "server_error"
 
 
 class Moment(NamedTuple):
@@ -28,10 +36,11 @@ class Moment(NamedTuple):
     elapsed: Callable[[], float] = lambda: 0.0
 
 
-class ResponseWriter:
+class ResponseWriter(InOrder):
     """Writes one response. Nothing is said before the first delta: until then a failure can still be a status (case C12)."""
 
     def __init__(self, asked: ResponseRequest, model: str, token: str, quoter: Quote = quote) -> None:
+        super().__init__()
         self._asked, self._model, self._token, self._quote = asked, model, token, quoter
         self._thinking = asked.child.thinking
         self.moment = Moment()
@@ -40,15 +49,11 @@ class ResponseWriter:
         self._begun = self._over = False
         self._items: list[dict[str, Any]] = []
         self._item: dict[str, Any] | None = None
-        self._kind = ""
-        self._call = -1
-        self._parts: list[str] = []
+        self._rows: list[dict[str, Any]] = []
         self._before = b""
-        self._waiting: dict[int, list[ToolFragment]] = {}
         self._finish: Finish | None = None
         self._usage: Usage | None = None
         self._error: dict[str, Any] | None = None
-        self._said = {"reasoning": 0, "rest": 0}
 
     @property
     def over(self) -> bool:
@@ -72,11 +77,11 @@ class ResponseWriter:
             return b""
         # The commonest first: this runs once a token.
         if isinstance(delta, Text):
-            return self._say("message", delta.text)
+            return self._said("message", delta)
         if isinstance(delta, Reasoning):
-            return self._say("reasoning", delta.text) if self._thinking else b""
+            return self._said("reasoning", delta) if self._thinking else b""
         if isinstance(delta, ToolFragment):
-            return self._on_fragment(delta)
+            return self._called(delta)
         if isinstance(delta, Failed):
             return self._fail(delta)
         if isinstance(delta, Finish):
@@ -91,8 +96,8 @@ class ResponseWriter:
         cut = _INCOMPLETE.get(self._finish.reason)
         opening = self._begin()
         if not self._items and self._item is None:
-            opening += self._open("message", {})  # an answer of nothing is a message too
-        last = b"".join((self._close("incomplete" if cut else "completed"), *self._drain()))
+            opening += self._begin_block("message", -1, Text(""))  # an answer of nothing is a message too
+        last = self._ended(cut=cut is not None)
         self._status = "incomplete" if cut else "completed"
         self._over = True
         return opening + last + self._whole(self._status)
@@ -101,7 +106,7 @@ class ResponseWriter:
         """The caller wants no more of it. What was said so far stays, as incomplete."""
         if self._over:
             return b""
-        closing = self._close("incomplete")
+        closing = self._close(cut=True) if self._item else b""
         self._waiting.clear()
         self._status, self._over = "cancelled", True
         # ODD: a cancelled response ends as an incomplete one: the dialect has no event of its own for it. The status says why.
@@ -112,7 +117,7 @@ class ResponseWriter:
         if answer.reasoning:
             self.write(Reasoning(answer.reasoning))
         if answer.text:
-            self.write(Text(answer.text))
+            self.write(Text(answer.text, behind(answer.odds, answer.text)))
         for number, call in enumerate(answer.calls):
             self.write(ToolFragment(number, call.id or None, call.name, call.arguments))
         self.write(answer.finish)
@@ -140,76 +145,52 @@ class ResponseWriter:
 
     # Items.
 
-    def _say(self, kind: str, text: str) -> bytes:
-        self._said["reasoning" if kind == "reasoning" else "rest"] += len(text)
-        opening = b""
-        if self._kind != kind:
-            opening = b"".join((self._begin(), self._close(), *self._drain(), self._open(kind, {})))
-        self._parts.append(text)
-        return opening + self._piece(text)
-
-    def _piece(self, text: str) -> bytes:
+    def _piece(self, text: str, more: bytes = b"") -> bytes:
         number, self._next = self._next, self._next + 1
-        return b"%b%d,%b}\n\n" % (self._before, number, b'"delta":' + self._quote(text))
+        return b'%b%d,"delta":%b%b}\n\n' % (self._before, number, self._quote(text), more)
 
-    def _on_fragment(self, fragment: ToolFragment) -> bytes:
-        if self._kind == "call" and self._call == fragment.call:
-            return self._grow(fragment)
-        if self._kind == "call" and (self._waiting or not is_object("".join(self._parts))):
-            self._waiting.setdefault(fragment.call, []).append(fragment)
-            return b""
-        if fragment.name is None:
-            return b""  # more of a call whose item is closed: it was complete, and an item is never opened twice
-        return b"".join((self._begin(), self._close(), *self._drain(), self._open_call(fragment)))
+    def _grow(self, piece: Piece) -> bytes:
+        if isinstance(piece, ToolFragment):
+            return self._grow_call(piece.arguments) if piece.arguments else b""
+        self._parts.append(piece.text)
+        if self._kind == "message" and self._asked.odds.wanted:
+            rows = full_rows(piece.odds, self._asked.odds)
+            self._rows += rows
+            return self._piece(piece.text, b',"logprobs":' + dump(rows))
+        return self._piece(piece.text)
 
-    def _drain(self) -> list[bytes]:
-        """The calls that had to wait, each as an item of its own."""
-        written: list[bytes] = []
-        waiting, self._waiting = self._waiting, {}
-        for fragments in waiting.values():
-            written.append(self._open_call(fragments[0]))
-            written.extend(self._grow(fragment) for fragment in fragments[1:])
-            written.append(self._close("completed" if is_object("".join(self._parts)) else "incomplete"))
-        return written
+    def _grow_call(self, arguments: str) -> bytes:
+        self._parts.append(arguments)
+        # A custom tool's text comes as JSON here: it is told whole, once it can be unpacked.
+        return b"" if self._item and self._item["type"] == "custom_tool_call" else self._piece(arguments)
 
-    def _open_call(self, fragment: ToolFragment) -> bytes:
-        self._call = fragment.call
+    def _facts(self, fragment: ToolFragment) -> tuple[str, dict[str, Any]]:
+        """The type of a call's item, and what it opens with."""
         tool = self._asked.tools.called(fragment.name or "")
         facts = {"call_id": fragment.id or f"call_{self._token}{len(self._items):04x}", "name": tool.name}
         if tool.namespace:
             facts["namespace"] = tool.namespace
-        return self._open("custom" if tool.custom else "call", facts) + self._grow(fragment)
+        return "custom_tool_call" if tool.custom else "function_call", facts
 
-    def _grow(self, fragment: ToolFragment) -> bytes:
-        if not fragment.arguments:
-            return b""
-        self._said["rest"] += len(fragment.arguments)
-        self._parts.append(fragment.arguments)
-        # A custom tool's text comes as JSON here: it is told whole, once it can be unpacked.
-        return b"" if self._item and self._item["type"] == "custom_tool_call" else self._piece(fragment.arguments)
-
-    def _open(self, kind: str, facts: dict[str, Any]) -> bytes:
-        custom = kind == "custom"
-        self._kind, self._parts = ("call" if custom else kind), []
-        type_ = {"message": "message", "reasoning": "reasoning", "call": "function_call"}.get(kind, "custom_tool_call")
+    def _open(self, kind: str, first: Piece) -> bytes:
+        begun, self._rows = self._begin(), []
+        type_, facts = self._facts(first) if isinstance(first, ToolFragment) else (kind, {})
         made = item_id(type_, self._token, len(self._items))
         self._item = {"id": made, "type": type_, "status": "in_progress", **facts}
         shown = self._whole_item("in_progress")
         if kind in ("message", "reasoning"):
             shown["content" if kind == "message" or not self._asked.summary else "summary"] = []
-        out = self._event("response.output_item.added", {"output_index": len(self._items), "item": shown})
+        out = begun + self._event("response.output_item.added", {"output_index": len(self._items), "item": shown})
         out += self._part("added", "")
         name = {"message": _TEXT, "reasoning": _SUMMARY if self._asked.summary else _THOUGHT}.get(kind)
         name = f"response.{name}.delta" if name else "response.function_call_arguments.delta"
         place = dump({"type": name, **self._place()})[:-1]
-        more = b',"logprobs":[]' if kind == "message" else b""
+        more = b',"logprobs":[]' if kind == "message" and not self._asked.odds.wanted else b""
         self._before = b'event: %b\ndata: %b%b,"sequence_number":' % (name.encode(), place, more)
         return out
 
-    def _close(self, status: str = "completed") -> bytes:
-        if self._item is None:
-            return b""
-        item = self._whole_item(status)
+    def _close(self, *, cut: bool = False) -> bytes:
+        item = self._whole_item("incomplete" if cut else "completed")
         text = "".join(self._parts)
         out = self._ending(item, text) + self._part("done", text)
         out += self._event("response.output_item.done", {"output_index": len(self._items), "item": item})
@@ -220,7 +201,7 @@ class ResponseWriter:
     def _ending(self, item: dict[str, Any], text: str) -> bytes:
         """What ends the pieces of an item."""
         if item["type"] == "message":
-            return self._event("response.output_text.done", {**self._place(), "text": text, "logprobs": []})
+            return self._event("response.output_text.done", {**self._place(), "text": text, "logprobs": self._rows})
         if item["type"] == "reasoning":
             name = _SUMMARY if self._asked.summary else _THOUGHT
             return self._event(f"response.{name}.done", {**self._place(), "text": text})
@@ -234,10 +215,14 @@ class ResponseWriter:
     def _part(self, what: str, text: str) -> bytes:
         """The part of an item that its pieces belong to, where the dialect announces one."""
         if self._kind == "message":
-            return self._event(f"response.content_part.{what}", {**self._place(), "part": _output_text(text)})
+            return self._event(f"response.content_part.{what}", {**self._place(), "part": self._output_text(text)})
         if self._kind == "reasoning" and self._asked.summary:
             part = {"type": "summary_text", "text": text}
             return self._event(f"response.reasoning_summary_part.{what}", {**self._place(), "part": part})
+        if self._kind == "reasoning":
+            # OpenAI's client for Node ends the stream at a piece whose part it has not seen.
+            part = {"type": _THOUGHT, "text": text}
+            return self._event(f"response.content_part.{what}", {**self._place(), "part": part})
         return b""
 
     def _place(self) -> dict[str, Any]:
@@ -255,7 +240,7 @@ class ResponseWriter:
         item = {**self._item, "status": status}
         text = "".join(self._parts)
         if item["type"] == "message":
-            return {**item, "role": "assistant", "content": [_output_text(text)]}
+            return {**item, "role": "assistant", "content": [self._output_text(text)]}
         if item["type"] == "function_call":
             return {**item, "arguments": text}
         if item["type"] == "custom_tool_call":
@@ -264,6 +249,9 @@ class ResponseWriter:
         if self._asked.summary:
             return {**item, "summary": [{"type": "summary_text", "text": text}], **seal}
         return {**item, "summary": [], "content": [{"type": "reasoning_text", "text": text}], **seal}
+
+    def _output_text(self, text: str) -> dict[str, Any]:
+        return {"type": "output_text", "text": text, "annotations": [], "logprobs": self._rows}
 
     # Events.
 
@@ -276,7 +264,7 @@ class ResponseWriter:
         return opening + self._whole("in_progress")
 
     def _fail(self, failed: Failed) -> bytes:
-        self._error = {"code": _SERVER_ERROR, "message": failed.message}
+        self._error = {"code": error_code(failed.status), "message": failed.message}
         self._over = True
         begun, self._status = self._begun, "failed"
         if begun:
@@ -298,15 +286,6 @@ class ResponseWriter:
             "input_tokens": usage.prompt,
             "input_tokens_details": {"cached_tokens": usage.cached, "cache_write_tokens": 0},
             "output_tokens": usage.completion,
-            "output_tokens_details": {"reasoning_tokens": self._thought_tokens(usage.completion)},
+            "output_tokens_details": {"reasoning_tokens": usage.thought},
             "total_tokens": usage.prompt + usage.completion,
         }
-
-    def _thought_tokens(self, completion: int) -> int:
-        """Engines count an answer as one, so the thoughts get the share that they have of its characters."""
-        thought = self._said["reasoning"]
-        return round(completion * thought / (thought + self._said["rest"])) if thought else 0
-
-
-def _output_text(text: str) -> dict[str, Any]:
-    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}

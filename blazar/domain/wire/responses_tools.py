@@ -9,7 +9,8 @@ from typing import Any, Final, NamedTuple
 
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
-from blazar.domain.wire.request import ignored, want_list, want_object
+from blazar.domain.wire.request import ignored, want_list, want_object, want_text
+from blazar.domain.wire.sampling import check_choice
 from blazar.domain.wire.tools import arguments_object
 
 CUSTOM_INPUT: Final = "input"
@@ -68,7 +69,7 @@ def read_tools(body: Mapping[str, Any], warnings: list[str]) -> Tools:
             made = Tool(_name(member, place), space, kind == "custom")
             called = qualified(made.name, space)
             known[called] = made
-            functions.append(_custom(member, called) if made.custom else _function(member, called, place))
+            functions.append(_custom(member, called, place) if made.custom else _function(member, called, place))
     return Tools(tuple(functions), known)
 
 
@@ -82,22 +83,21 @@ def _name(tool: Mapping[str, Any], where: str) -> str:
 def _function(tool: Mapping[str, Any], name: str, where: str) -> dict[str, Any]:
     parameters = tool.get("parameters")
     schema = {"type": "object"} if parameters is None else want_object(parameters, f"{where}.parameters")
-    return _child_function(name, tool.get("description"), schema)
+    return _child_function(name, want_text(tool, "description", f"{where}.description"), schema)
 
 
-def _custom(tool: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _custom(tool: Mapping[str, Any], name: str, where: str) -> dict[str, Any]:
     """ODD: the grammar of a custom tool is told in words: an engine holds a function's arguments to a schema, and to nothing else."""
-    description = tool.get("description")
-    text = description if isinstance(description, str) else ""
+    text = want_text(tool, "description", f"{where}.description")
     form = tool.get("format")
     if isinstance(form, dict) and isinstance(form.get("definition"), str):
         text = f"{text}\n\n{teaching.custom_tool_form(CUSTOM_INPUT, str(form.get('syntax')))}\n{form['definition']}"
     return _child_function(name, text.strip(), _CUSTOM_PARAMETERS)
 
 
-def _child_function(name: str, description: Any, parameters: dict[str, Any]) -> dict[str, Any]:
+def _child_function(name: str, description: str, parameters: dict[str, Any]) -> dict[str, Any]:
     function: dict[str, Any] = {"name": name, "parameters": parameters}
-    if isinstance(description, str) and description:
+    if description:
         function["description"] = description
     return {"type": "function", "function": function}
 
@@ -112,6 +112,7 @@ def apply_tools(body: Mapping[str, Any], tools: Tools, out: dict[str, Any], warn
         raise Malformed(teaching.field_must("tool_choice", "responses_choice"), "tool_choice")
     if not functions:
         if choice == "required":
+            check_choice(choice, offered=bool(body.get("tools")))
             warnings.append(ignored("tool_choice"))
         return
     out["tools"] = functions
@@ -124,7 +125,7 @@ def apply_tools(body: Mapping[str, Any], tools: Tools, out: dict[str, Any], warn
 def _chosen(choice: Mapping[str, Any], tools: Tools) -> tuple[list[dict[str, Any]], str]:
     """A choice that names tools, as the functions that may be called. llama-server reads only words there (A19)."""
     if choice.get("type") == "allowed_tools":
-        mode = choice.get("mode") or "auto"
+        mode = "auto" if choice.get("mode") is None else choice["mode"]
         if mode not in ("auto", "required"):
             raise Malformed(teaching.field_must("tool_choice.mode", "responses_choice"), "tool_choice.mode")
         # Tools that are run elsewhere were left out of the request, so they are here.

@@ -155,7 +155,7 @@ class Walk:
         return f"#/$defs/{name}"
 
     def _followed(self, ref: Any) -> dict[str, Any] | None:
-        target = self._find(ref)
+        target = found_in(self._root, ref)
         if isinstance(target, dict) and not self._endless(target, (ref,)):
             return target
         if self._lenient:
@@ -165,25 +165,13 @@ class Walk:
             teaching.schema_ref_endless(said) if isinstance(target, dict) else teaching.schema_ref_unknown(said)
         )
 
-    def _find(self, ref: Any) -> Any:
-        if not isinstance(ref, str) or not (ref == "#" or ref.startswith("#/")):
-            return None
-        at: Any = self._root
-        for step in ref.split("/")[1:]:
-            plain = _PERCENT.sub(lambda found: chr(int(found[1], 16)), step).replace("~1", "/").replace("~0", "~")
-            if isinstance(at, list) and plain.isascii() and plain.isdigit() and len(plain) < LARGEST_INDEX:
-                at = at[int(plain)] if int(plain) < len(at) else None
-            else:
-                at = at.get(plain) if isinstance(at, dict) else None
-        return at
-
     def _endless(self, schema: dict[str, Any], under_way: tuple[Any, ...]) -> bool:
         """Whether following it comes back before anything of a value was said: then no value ends it."""
         if len(under_way) > DEEPEST:
             return True
         ref = schema.get("$ref")
         if isinstance(ref, str) and ref not in self._sound:
-            target = self._find(ref)
+            target = found_in(self._root, ref)
             if ref in under_way or (isinstance(target, dict) and self._endless(target, (*under_way, ref))):
                 return True
             self._sound.add(ref)  # looked at once: branches that share references would double with every level
@@ -194,6 +182,20 @@ class Walk:
 LARGEST_INDEX: Final = 7
 """Digits of a list index in a pointer."""
 GONE: Final = object()
+
+
+def found_in(root: Any, ref: Any) -> Any:
+    """What a reference into the same document means; None where it leads nowhere or elsewhere."""
+    if not isinstance(ref, str) or not (ref == "#" or ref.startswith("#/")):
+        return None
+    at = root
+    for step in ref.split("/")[1:]:
+        plain = _PERCENT.sub(lambda found: chr(int(found[1], 16)), step).replace("~1", "/").replace("~0", "~")
+        if isinstance(at, list) and plain.isascii() and plain.isdigit() and len(plain) < LARGEST_INDEX:
+            at = at[int(plain)] if int(plain) < len(at) else None
+        else:
+            at = at.get(plain) if isinstance(at, dict) else None
+    return at
 
 
 def _dicts(value: Any) -> list[dict[str, Any]]:

@@ -15,11 +15,11 @@ from blazar.domain.wire.completions import counts_of, together
 from blazar.domain.wire.delta import Usage
 from blazar.domain.wire.openai import wants_usage
 from blazar.domain.wire.quoting import dump
-from blazar.domain.wire.sse import DONE, data_event
+from blazar.domain.wire.sse import DONE, DONE_PAYLOAD, data_event, data_of
 
 MOST: Final = 128
 """Answers to one request: as many as the service whose dialect this is makes of a chat."""
-_OURS: Final = ("n", "stream_options", "store", "metadata")
+_OURS: Final = ("n", "stream_options", "store", "metadata", "echo")
 
 
 class Several(NamedTuple):
@@ -35,8 +35,10 @@ def split(body: Mapping[str, Any]) -> Several | None:
     n, prompts = body.get("n"), prompts_in(body)
     each: Any = 1 if n is None else n if (number := whole(n)) is None else number
     most = max(1, MOST // len(prompts))
-    if not isinstance(each, int) or isinstance(each, bool) or not 1 <= each <= most:
-        raise Malformed(teaching.field_from_one_to("n", most), "n")
+    if not isinstance(each, int) or isinstance(each, bool) or not 1 <= each <= MOST:
+        raise Malformed(teaching.field_from_one_to("n", MOST), "n")
+    if each > most:
+        raise Malformed(teaching.too_many_answers(len(prompts), MOST), "n")
     if each * len(prompts) == 1 or len(prompts) > MOST:
         return None
     base = {name: value for name, value in body.items() if name not in _OURS}
@@ -93,17 +95,18 @@ class Numbering:
         self.at = 0
 
     def renumber(self, events: bytes) -> bytes:
-        """Whole events; an end is left out, and what is no object passes."""
+        """Whole events; an end is left out, and what has no data passes. Of the fields only data is kept: names and ids are of one stream."""
         out = []
         for event in events.split(b"\n\n"):
-            if not event.startswith(b"data: {"):
-                if event and event + b"\n\n" != DONE:
+            payload = data_of(event.split(b"\n"))
+            if payload is None:
+                if event:
                     out.append(event + b"\n\n")
-                continue
-            said = json.loads(event[6:])
-            if "error" not in said:
-                self._own(said)
-            out.append(data_event(dump(said)))
+            elif payload != DONE_PAYLOAD:
+                said = json.loads(payload)
+                if "error" not in said:
+                    self._own(said)
+                out.append(data_event(dump(said)))
         return b"".join(out)
 
     def _own(self, said: dict[str, Any]) -> None:

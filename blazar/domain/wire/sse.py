@@ -10,7 +10,8 @@ from blazar.domain.wire.lines import LONGEST_LINE, LineSplitter
 
 DONE: Final = b"data: [DONE]\n\n"
 DONE_PAYLOAD: Final = b"[DONE]"
-_BOM: Final = b"\xef\xbb\xbf"
+BOM: Final = b"\xef\xbb\xbf"
+"""May stand before the first event; it says nothing (WHATWG, server-sent events)."""
 
 
 class EventSplitter:
@@ -50,7 +51,7 @@ class EventSplitter:
     def _payloads(self, lines: list[bytes]) -> list[bytes]:
         if self._first and lines:
             self._first = False
-            lines[0] = lines[0].removeprefix(_BOM)
+            lines[0] = lines[0].removeprefix(BOM)
         payloads: list[bytes] = []
         held = self._data
         for line in lines:
@@ -69,6 +70,12 @@ class EventSplitter:
             elif line == b"data":
                 held.append(b"")
         return payloads
+
+
+def data_of(lines: list[bytes]) -> bytes | None:
+    """The data of one event's lines, joined as `EventSplitter` does; None where it has none (a comment, or other fields)."""
+    data = [line[6:] if line.startswith(b" ", 5) else line[5:] for line in lines if line.startswith(b"data:")]
+    return b"\n".join(data) if data else None
 
 
 def data_event(payload: bytes) -> bytes:

@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from blazar.domain.wire.completions import counts_of
+from blazar.domain.wire.delta import Usage
 from blazar.domain.wire.quoting import dump
 from blazar.domain.wire.sse import DONE_PAYLOAD, EventSplitter
 
@@ -37,8 +39,13 @@ def unpacked_chat(body: bytes) -> StoredChat:
     return StoredChat(read["completion"], read["messages"])
 
 
-def stored_chat(request: Mapping[str, Any], sent: bytes, *, stream: bool) -> StoredChat | None:
-    """Out of a request and the answer that was sent to it; None where that was no whole answer."""
+def stored_chat(
+    request: Mapping[str, Any], sent: bytes, *, stream: bool, usage: Usage | None = None
+) -> StoredChat | None:
+    """Out of a request and the answer that was sent to it; None where that was no whole answer.
+
+    `usage`: what it cost, for a stream whose caller did not ask to be told.
+    """
     try:
         answer = _assembled(sent) if stream else json.loads(sent)
     except (ValueError, RecursionError, TypeError, AttributeError):  # an engine may write anything
@@ -46,6 +53,8 @@ def stored_chat(request: Mapping[str, Any], sent: bytes, *, stream: bool) -> Sto
     if not isinstance(answer, dict) or not isinstance(answer.get("id"), str) or not answer.get("choices"):
         return None
     shown = {key: answer[key] for key in ("id", "created", "model", "choices", "usage") if key in answer}
+    if usage is not None:
+        shown.setdefault("usage", counts_of(usage))
     asked = {key: request[key] for key in _ASKED if request.get(key) is not None}
     metadata = request.get("metadata") or {}
     completion = {**shown, "object": "chat.completion", "metadata": metadata, "service_tier": "default", **asked}

@@ -46,11 +46,15 @@ class _Open:
 
 
 class CallTracker:
-    """Gives every fragment its call's number; drops what was told already."""
+    """Gives every fragment its call's number; drops what was told already, and with `alone` all calls but the first.
 
-    __slots__ = ("_by_id", "_by_index", "_calls", "_chunk", "_current")
+    `parallel_tool_calls: false` promises no more than one, and llama.cpp b11434 holds to it with some chat formats only.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_alone", "_by_id", "_by_index", "_calls", "_chunk", "_current")
+
+    def __init__(self, *, alone: bool = False) -> None:
+        self._alone = alone
         self._calls: list[_Open] = []
         self._by_id: dict[str, _Open] = {}
         self._by_index: dict[int, _Open] = {}
@@ -61,6 +65,10 @@ class CallTracker:
     def count(self) -> int:
         """How many calls there were so far."""
         return len(self._calls)
+
+    def told(self) -> list[tuple[str, str]]:
+        """Name and arguments of every call that was opened."""
+        return [(call.name, "".join(call.parts)) for call in self._calls if call.name is not None]
 
     def take(self, pieces: Sequence[CallPiece], *, last: bool) -> list[ToolFragment]:
         """One chunk's fragments; `last`: this chunk also says why the answer ended."""
@@ -86,7 +94,7 @@ class CallTracker:
                 continue
             self._current = call
             self._add(call, name, arguments, fragments)
-        return fragments
+        return [fragment for fragment in fragments if fragment.call == 0] if self._alone else fragments
 
     def _find(self, index: int | None, call_id: str | None, name: str | None, arguments: str) -> _Open | None:
         """The open call that a fragment continues, or None when it begins one."""
@@ -180,6 +188,38 @@ def arguments_object(arguments: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {"raw": arguments}
 
 
+def cut_object(arguments: str) -> dict[str, Any]:
+    """The arguments of a call that the token limit cut: what of them was told whole. Nothing is completed, so that half a path is none.
+
+    It is what the service's own SDKs make of the same call in a stream, so that a whole answer and a streamed one agree.
+    """
+    closing, told = _open_at_end(arguments)
+    for text in (arguments + closing, arguments[:told] + _open_at_end(arguments[:told])[0]):
+        if (value := _object(text)) is not None:
+            return value
+    return arguments_object(arguments)
+
+
+def _open_at_end(text: str) -> tuple[str, int]:
+    """What closes everything that is open at the end of some JSON, and where the last whole value before that ends."""
+    opened: list[str] = []
+    told, inside, escaped = 0, False, False
+    for at, sign in enumerate(text):
+        if inside:
+            inside = escaped or sign != '"'
+            escaped = sign == "\\" and not escaped
+        elif sign == '"':
+            inside = True
+        elif sign == ",":
+            told = at
+        elif sign in _CLOSING:
+            opened.append(_CLOSING[sign])
+            told = at + 1
+        elif sign in "]}" and opened:
+            opened.pop()
+    return "".join(reversed(opened)), told
+
+
 def strict_object(text: str) -> bool:
     """Whether `text` is a JSON object to every parser: Python's own takes `NaN`, which is none."""
     if text == "{}":
@@ -193,6 +233,9 @@ def strict_object(text: str) -> bool:
 def is_object(text: str) -> bool:
     """Whether `text` is a whole JSON object."""
     return _object(text) is not None
+
+
+_CLOSING: Final = {"{": "}", "[": "]"}
 
 
 def _no_constant(word: str) -> Any:

@@ -18,7 +18,7 @@ from tests.matrix.registry import Lacking
 
 
 class Gateway(NamedTuple):
-    """Where the suite talks to, and the names it may use there. `scripted` is empty on a foreign gateway, `rank` may be."""
+    """Where the suite talks to, and the names it may use there. `scripted` and `played` are empty on a foreign gateway, `rank` may be."""
 
     url: str
     key: str
@@ -26,6 +26,7 @@ class Gateway(NamedTuple):
     embed: str
     scripted: str
     rank: str = ""
+    played: str = ""
 
 
 def foreign() -> Gateway | None:
@@ -52,7 +53,9 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     try:
         with own_gateway(tmp_path_factory.mktemp("live")) as own:
             names = own.models
-            yield Gateway(own.url, own.key, names["chat"], names["embed"], names["scripted"], names["rank"])
+            yield Gateway(
+                own.url, own.key, names["chat"], names["embed"], names["scripted"], names["rank"], names["played"]
+            )
     except Lacking as reason:
         pytest.skip(str(reason))
 

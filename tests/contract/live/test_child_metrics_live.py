@@ -5,6 +5,7 @@ from pathlib import Path
 
 from blazar.adapters.engines.drivers import SPECS
 from blazar.domain.child_metrics import Readings, read_metrics
+from blazar.domain.instance.hints import CacheHints
 from blazar.domain.kinds import EngineKind
 from tests.support.daemon import ONE_THREAD, Answer, Daemon
 from tests.support.shared import shared
@@ -42,4 +43,5 @@ def test_a_supervised_llama_server_tells_its_counts(tmp_path: Path) -> None:
     )
     assert (first.cached_tokens, first.running, first.waiting) == (0, 0, 0)
     assert second.cached_tokens > 0
+    assert CacheHints().after(first).after(second).cache_hint > 0
     assert second.generated_rate > 0

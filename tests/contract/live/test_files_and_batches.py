@@ -69,9 +69,10 @@ def test_pages_of_files(client: openai.OpenAI) -> None:
     """The client goes through them by itself, each file once."""
     made = [client.files.create(file=b"x", purpose="assistants").id for _ in range(5)]
     found = [file.id for file in client.files.list(purpose="assistants", limit=2, order="asc")]
-    assert found == made
     for file in made:
         client.files.delete(file)
+    assert len(set(found)) == len(found)
+    assert [file for file in found if file in made] == made  # others may lie there, too
 
 
 def test_a_batch_of_chats(client: openai.OpenAI, gateway: Gateway) -> None:
@@ -79,7 +80,7 @@ def test_a_batch_of_chats(client: openai.OpenAI, gateway: Gateway) -> None:
     url = "/v1/chat/completions"
     body = {"model": gateway.chat, "max_tokens": 8, "messages": [{"role": "user", "content": "Say hello."}], "seed": 1}
     good = {"custom_id": "good", "method": "POST", "url": url, "body": {**body, "temperature": 0}}
-    bad = {"custom_id": "bad", "method": "POST", "url": url, "body": {"model": "no-such-model", "messages": []}}
+    bad = {"custom_id": "bad", "method": "POST", "url": url, "body": {**body, "model": "no-such-model"}}
     streams = {"custom_id": "streams", "method": "POST", "url": url, "body": {**body, "stream": True}}
     file = sent(client, good, bad, streams)
     made = client.batches.create(

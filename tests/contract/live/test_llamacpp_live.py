@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from blazar.adapters.engines.children import _slots_in
 from blazar.adapters.engines.llamacpp.memory_lines import MemoryLines
 from blazar.adapters.engines.llamacpp.spec import LLAMACPP
 from blazar.adapters.engines.llamacpp.speculation import AUTO, GUESSED
@@ -174,3 +175,13 @@ def test_a_path_that_is_not_there_ends_the_engine(program: str, tmp_path: Path, 
     write(tmp_path, "dense")
     with started(program, tmp_path / "dense.gguf", tmp_path / "log", **told) as server:
         assert server.process.poll() is not None
+
+
+@pytest.mark.parametrize("slots", [1, 3])
+def test_the_engine_says_how_many_slots_it_has(program: str, chatting: Path, tmp_path: Path, slots: int) -> None:
+    """Where the queue learns it: `total_slots` of /props."""
+    with (
+        started(program, chatting, tmp_path / "log", slots=slots, ctx_size=slots * 2048) as server,
+        urllib.request.urlopen(f"{server._url}/props", timeout=WATCHDOG) as answer,
+    ):
+        assert _slots_in(answer.read()) == slots

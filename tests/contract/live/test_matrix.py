@@ -16,6 +16,7 @@ CHECKS = [check for client in CLIENTS if not client.heavy for check in client.ch
 @pytest.fixture(scope="session")
 def target(gateway: Gateway) -> Target:
     roles = {"chat": gateway.chat, "embed": gateway.embed, "scripted": gateway.scripted, "rank": gateway.rank}
+    roles["played"] = gateway.played
     return Target(gateway.url, gateway.key, {role: name for role, name in roles.items() if name})
 
 

@@ -92,11 +92,16 @@ def test_what_it_cannot_do_is_a_sentence(daemon: Daemon, path: str, body: dict[s
     assert "tiny-mlx" in json.dumps(answer.json())
 
 
-def test_tokens_are_not_counted(daemon: Daemon) -> None:
-    """It has no such route: 501 with the engine's name."""
-    answer = daemon.ask("POST", "/v1/messages/count_tokens", {"model": "tiny-mlx", "messages": HELLO})
-    assert answer.status == 501
-    assert "mlx-lm" in answer.json()["error"]["message"]
+def test_tokens_are_counted_as_in_the_real_call(daemon: Daemon) -> None:
+    """It has no route for it; a text's tokens are not told: 400 with the engine's name."""
+    asked = {"model": "tiny-mlx", "messages": HELLO}
+    count = daemon.ask("POST", "/v1/messages/count_tokens", asked)
+    assert count.status == 200, count.body
+    real = daemon.ask("POST", "/v1/messages", {**asked, "max_tokens": 4})
+    assert count.json() == {"input_tokens": real.json()["usage"]["input_tokens"]}
+    cut = daemon.ask("POST", "/tokenize", {"model": "tiny-mlx", "content": "a"})
+    assert cut.status == 400
+    assert "mlx-lm" in cut.json()["error"]["message"]
 
 
 def test_a_form_that_nobody_holds_is_said(daemon: Daemon) -> None:

@@ -106,6 +106,16 @@ def test_parameters_hold_where_a_request_says_nothing(client: ollama.Client, dae
     assert word not in cut.response
 
 
+def test_a_limit_of_the_model_can_be_lifted(client: ollama.Client) -> None:
+    """`num_predict: -1` of a request, over that of the creation."""
+    client.create("terse", from_="base", parameters={"num_predict": 3, "temperature": 0})
+    count = ("count from one to thirty in words", {"num_ctx": 512})
+    assert client.generate("terse", count[0], options=count[1]).eval_count == 3
+    lifted = client.generate("terse", count[0], options=count[1] | {"num_predict": -1})
+    assert (lifted.eval_count or 0) > 3
+    assert client.generate("terse", count[0], options=count[1] | {"num_predict": 5}).eval_count == 5
+
+
 def test_a_second_creation_replaces_the_first(client: ollama.Client, daemon: Daemon) -> None:
     """The next answer is the new model's; a model created from a created one inherits."""
     client.create("again", from_="base", system="First.", parameters={"num_predict": 2})

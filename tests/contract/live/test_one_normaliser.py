@@ -23,11 +23,15 @@ Counts = tuple[int, int]
 
 
 class Asking:
-    """One question through every stock client; answers are the counts that it was told."""
+    """One question through every stock client; answers are the counts that it was told.
+
+    `thought` are the tokens of thinking, of those that tell them: a chat completion is the engine's own, ollama has no field.
+    """
 
     def __init__(self, gateway: Gateway, model: str, word: str, *, tools: bool, thinking: bool) -> None:
         self._gateway, self._model, self._tools, self._thinking = gateway, model, tools, thinking
         self._messages: list[dict[str, Any]] = [{"role": "user", "content": word}]
+        self.thought: list[int] = []
 
     def openai(self, *, stream: bool) -> Counts:
         more: dict[str, Any] = {"tools": [FUNCTION]} if self._tools else {}
@@ -57,6 +61,7 @@ class Asking:
             else:
                 with client.responses.create(model=self._model, stream=True, **more) as events:
                     usage = list(events)[-1].response.usage
+            self.thought.append(usage.output_tokens_details.reasoning_tokens)
             return usage.input_tokens, usage.output_tokens
 
     def ollama(self, *, stream: bool) -> Counts:
@@ -87,6 +92,8 @@ class Asking:
             else:
                 with client.messages.stream(**asked) as events:
                     usage = events.get_final_message().usage
+            details = usage.output_tokens_details
+            self.thought.append(details.thinking_tokens if details else 0)
             return usage.input_tokens + (usage.cache_read_input_tokens or 0), usage.output_tokens
 
 
@@ -102,6 +109,9 @@ def test_the_same_call_costs_the_same(
     told = {(name, stream): getattr(asking, name)(stream=stream) for name in CLIENTS for stream in (False, True)}
     assert len(set(told.values())) == 1, told
     assert min(told["openai", False]) > 0
+    assert len(set(asking.thought)) == 1, asking.thought
+    assert (asking.thought[0] > 0) == thinking
+    assert len(asking.thought) == 4
 
 
 def history(arguments: Any, **call: Any) -> list[dict[str, Any]]:

@@ -54,6 +54,32 @@ def test_a_stream_has_the_shape_the_sdk_expects(client: openai.OpenAI, gateway: 
     assert all(c.choices for c in chunks)
 
 
+@pytest.mark.parametrize("tools", [False, True])
+def test_a_stream_has_openais_own_shape(client: openai.OpenAI, scripted_model: str, tools: bool) -> None:
+    """The role first and once, nothing empty, the finish alone in its chunk, one `created`; `length` stays beside a call (A6)."""
+    numbers = {name: {"type": "integer"} for name in ("first", "second", "third")}
+    schema = {"type": "object", "properties": numbers, "required": list(numbers)}
+    tool: Any = {"type": "function", "function": {"name": "add", "parameters": schema}}
+    more: Any = {"tools": [tool], "tool_choice": "required", "max_tokens": 40} if tools else {"max_tokens": 4}
+    chunks = list(
+        client.chat.completions.create(
+            model=scripted_model,
+            messages=[{"role": "user", "content": "hi"}],
+            stream=True,
+            stream_options={"include_usage": True},
+            **more,
+        )
+    )
+    *said, last = [chunk.choices[0] for chunk in chunks if chunk.choices]
+    assert [bool(choice.delta.role) for choice in said] == [True] + [False] * (len(said) - 1)
+    assert all(choice.delta.content or choice.delta.tool_calls for choice in said[1:])
+    assert {choice.finish_reason for choice in said} == {None}
+    assert (last.delta.model_dump(exclude_none=True), last.finish_reason) == ({}, "length")
+    assert any(choice.delta.tool_calls for choice in said) is tools
+    assert (chunks[-1].choices, chunks[-1].usage is not None) == ([], True)
+    assert len({chunk.created for chunk in chunks}) == 1
+
+
 def test_streamed_usage_comes_once_when_asked_for(client: openai.OpenAI, gateway: Gateway) -> None:
     """`include_usage` adds exactly one trailing chunk without choices."""
     chunks = list(
@@ -188,7 +214,7 @@ def test_a_suffix_fills_the_gap(client: openai.OpenAI, scripted_model: str) -> N
 
 def test_what_a_completion_cannot_have_is_named(client: openai.OpenAI, gateway: Gateway) -> None:
     """Refused, not passed over: the SDK shows the field."""
-    asks = {"echo": {"echo": True}, "best_of": {"best_of": 3}, "n": {"n": 200}}
+    asks = {"logprobs": {"echo": True, "logprobs": 1}, "best_of": {"best_of": 3}, "n": {"n": 200}}
     if gateway.scripted:
         asks["suffix"] = {"suffix": "x"}  # the chat model of the suite has no infill tokens
     for field, more in asks.items():

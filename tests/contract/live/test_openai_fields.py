@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+import httpx
 import openai
 import pytest
 
@@ -193,7 +194,8 @@ def test_log_probabilities_of_a_raw_completion(
 @pytest.mark.parametrize(
     ("fields", "named"),
     [
-        ({"echo": True}, "echo"),
+        ({"echo": "x"}, "echo"),
+        ({"echo": True, "logprobs": 0}, "logprobs"),
         ({"best_of": 3}, "best_of"),
         ({"logprobs": -1}, "logprobs"),
         ({"n": 0}, "n"),
@@ -217,3 +219,44 @@ def test_a_prompt_that_is_none_is_a_400(client: openai.OpenAI, gateway: Gateway,
     """The engine's own sentence."""
     with pytest.raises(openai.BadRequestError):
         client.completions.create(model=gateway.chat, prompt=prompt, max_tokens=2)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_prompt_is_repeated_before_its_completion(client: openai.OpenAI, gateway: Gateway, stream: bool) -> None:
+    """Texts, lists and tokens, with `n`; the counts are those of the request without it."""
+    url = gateway.url.removesuffix("/v1")
+    made = httpx.post(
+        f"{url}/tokenize",
+        json={"model": gateway.chat, "content": "The sky is"},
+        headers={"authorization": f"Bearer {gateway.key}"},
+    )
+    tokens = made.json()["tokens"]
+    ask: dict[str, Any] = {"model": gateway.chat, "max_tokens": 3, "temperature": 0}
+    for prompt, n in (
+        ("The sky is", 1),
+        (tokens, 1),
+        (["The sky is", "A b"], 1),
+        (["The sky is", "A b"], 2),
+        ([tokens], 2),
+    ):
+        prompts = ["The sky is"] if prompt is tokens else prompt if isinstance(prompt, list) else [prompt]
+        plain = client.completions.create(**ask, prompt=prompt, n=n)
+        got: Any = client.completions.create(**ask, prompt=prompt, n=n, echo=True, stream=stream)
+        texts: dict[int, str] = {}
+        for answer in got if stream else [got]:
+            for choice in answer.choices:
+                texts[choice.index] = texts.get(choice.index, "") + choice.text
+        wanted = [text if isinstance(text, str) else "The sky is" for text in prompts for _ in range(n)]
+        assert len(texts) == len(wanted)
+        assert all(texts[at].startswith(wanted[at]) and len(texts[at]) > len(wanted[at]) for at in texts)
+        if not stream:
+            assert (got.usage.prompt_tokens, got.usage.completion_tokens) == (
+                plain.usage.prompt_tokens,
+                plain.usage.completion_tokens,
+            )
+
+
+def test_a_prompt_may_be_all_that_is_wanted(client: openai.OpenAI, gateway: Gateway) -> None:
+    """`echo` and no token behind it."""
+    got = client.completions.create(model=gateway.chat, prompt="The sky is", max_tokens=0, echo=True)
+    assert (got.choices[0].text, got.usage.completion_tokens) == ("The sky is", 0)

@@ -6,6 +6,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from tests.contract.live.conftest import Gateway
@@ -89,6 +90,88 @@ def test_references_classes_and_huge_bounds_are_the_engines_own_business(
     assert "x-blazar-warning" not in headers
 
 
+POINT = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"], "additionalProperties": False}
+NODE = {
+    "type": "object",
+    "properties": {"v": {"type": "integer"}, "kids": {"type": "array", "items": {"$ref": "#/$defs/node"}}},
+    "required": ["v", "kids"],
+}
+REFERRING: dict[str, Any] = {
+    "shared": {"properties": {"a": {"$ref": "#/$defs/P"}, "b": {"$ref": "#/$defs/P"}}, "$defs": {"P": POINT}},
+    "recursive": {"properties": {"a": {"$ref": "#/$defs/node"}, "b": {"type": "null"}}, "$defs": {"node": NODE}},
+    "mutual": {
+        "properties": {"a": {"$ref": "#/$defs/odd"}, "b": {"type": "null"}},
+        "$defs": {
+            "odd": {"anyOf": [{"type": "null"}, {"type": "array", "items": {"$ref": "#/$defs/even"}}]},
+            "even": {"type": "array", "items": {"$ref": "#/$defs/odd"}},
+        },
+    },
+    "a property's path": {"properties": {"a": POINT, "b": {"$ref": "#/properties/a/properties/x"}}},
+    "escaped": {
+        "properties": {"a": {"$ref": "#/$defs/a~1b"}, "b": {"$ref": "#/$defs/c~0d%20e"}},
+        "$defs": {"a/b": POINT, "c~d e": {"type": "boolean"}},
+    },
+    "of old drafts": {
+        "properties": {"a": {"$ref": "#/definitions/P"}, "b": {"$ref": "#/definitions/P/properties/x"}},
+        "definitions": {"P": POINT},
+    },
+    "a chain": {
+        "properties": {"a": {"$ref": "#/$defs/Q"}, "b": {"type": "null"}},
+        "$defs": {"P": POINT, "Q": {"$ref": "#/$defs/P"}},
+    },
+}
+
+
+def asked_with(schema: Any, dialect: str, *, tool: bool) -> dict[str, Any]:
+    """A wanted form, or a tool that must be called."""
+    if tool and dialect == "anthropic":
+        forced = {"type": "tool", "name": "f"}
+        return {"tools": [{"name": "f", "input_schema": schema}], "tool_choice": forced}
+    if tool:
+        return {"tools": [{"type": "function", "function": {"name": "f", "parameters": schema}}]}
+    return {
+        "openai": {"response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": schema}}},
+        "ollama": {"format": schema},
+        "anthropic": {"output_config": {"format": {"type": "json_schema", "schema": schema}}},
+    }[dialect]
+
+
+def object_in(got: Any, dialect: str, *, tool: bool) -> Any:
+    if dialect == "anthropic":
+        block = next(block for block in got["content"] if block["type"] == ("tool_use" if tool else "text"))
+        return block["input"] if tool else json.loads(block["text"])
+    said = got["message"] if dialect == "ollama" else got["choices"][0]["message"]
+    found = said["tool_calls"][0]["function"]["arguments"] if tool else said["content"]
+    return json.loads(found) if isinstance(found, str) else found
+
+
+@pytest.mark.parametrize("tool", [False, True])
+@pytest.mark.parametrize("dialect", CHATS)
+@pytest.mark.parametrize("name", REFERRING)
+def test_what_a_schema_refers_to_is_what_the_answer_has(
+    gateway: Gateway, scripted_model: str, name: str, dialect: str, tool: bool
+) -> None:
+    """Shared, recursive, into a path, escaped: in a wanted form and in a tool, by every dialect (E4, E5)."""
+    schema = {"type": "object", "required": ["a", "b"], "additionalProperties": False, **REFERRING[name]}
+    body = {"model": scripted_model, "max_tokens": 120, "stream": False}
+    body |= {"messages": [{"role": "user", "content": "hi"}], **asked_with(schema, dialect, tool=tool)}
+    status, _, got = post(gateway, CHATS[dialect], body)
+    assert status == 200, got
+    jsonschema.validate(object_in(got, dialect, tool=tool), schema)
+
+
+@pytest.mark.parametrize("tool", [False, True])
+@pytest.mark.parametrize("dialect", CHATS)
+def test_a_chain_of_references_ends_no_engine(gateway: Gateway, scripted_model: str, dialect: str, tool: bool) -> None:
+    """It would follow them until its stack is full (E5)."""
+    chain = {f"r{at}": {"properties": {"x": {"$ref": f"#/$defs/r{at + 1}"}}} for at in range(8000)}
+    schema = {"type": "object", "properties": {"a": {"$ref": "#/$defs/r0"}}, "$defs": {**chain, "r8000": {}}}
+    body = {"model": scripted_model, "max_tokens": 5, "stream": False, "messages": [{"role": "user", "content": "hi"}]}
+    status, _, got = post(gateway, CHATS[dialect], body | asked_with(schema, dialect, tool=tool))
+    assert status == 400
+    assert "too large a schema" in message(got)
+
+
 @pytest.mark.parametrize("dialect", CHATS)
 def test_an_endless_reference_is_a_sentence(gateway: Gateway, scripted_model: str, dialect: str) -> None:
     """And the engine lives on (E5)."""
@@ -112,7 +195,7 @@ def test_a_prompt_that_does_not_fit_is_a_400_with_sizes(gateway: Gateway, script
     body = {"model": scripted_model, "max_tokens": 5, "stream": False, "messages": [{"role": "user", "content": words}]}
     status, _, got = post(gateway, CHATS[dialect], body)
     assert status == 400
-    assert "the prompt has " in message(got)
+    assert "prompt is too long: " in message(got)
     assert "raise ctx" in message(got)
 
 
@@ -126,7 +209,7 @@ def test_a_slot_that_may_use_less_than_the_window_advises_its_own_key(tmp_path: 
         for path in CHATS.values():
             answer = daemon.ask("POST", path, {**body, "stream": False})
             assert answer.status == 400, answer.body
-            assert "one request may use 128 of the window" in message(answer.json())
+            assert "tokens > 128. This model's maximum context length is one request's share" in message(answer.json())
             assert "raise kv_unified_per_slot" in message(answer.json())
     daemon.config_file.write_text(f"{ONE_THREAD}{keys}512\n")
     with daemon:

@@ -1,6 +1,7 @@
 """`client.responses` of the stock `openai` package against the gateway, and its kept chat completions."""
 
 import json
+import secrets
 from collections.abc import Iterator
 from typing import Any
 
@@ -230,16 +231,17 @@ def test_refusals_are_the_clients_own(client: openai.OpenAI, gateway: Gateway, b
 def test_kept_chat_completions(client: openai.OpenAI, scripted_model: str) -> None:
     """Kept only where it was asked for; listed by metadata, changed, deleted, with its messages."""
     asked: Any = {"model": scripted_model, "messages": [{"role": "user", "content": "hi"}]}
+    kept, other = {"topic": secrets.token_hex(4)}, {"topic": secrets.token_hex(4)}
     client.chat.completions.create(**asked)
-    whole = client.chat.completions.create(**asked, store=True, metadata={"topic": "kept"})
-    chunks = list(client.chat.completions.create(**asked, store=True, metadata={"topic": "kept"}, stream=True))
+    whole = client.chat.completions.create(**asked, store=True, metadata=kept)
+    chunks = list(client.chat.completions.create(**asked, store=True, metadata=kept, stream=True))
     assert all(chunk.usage is None for chunk in chunks)
-    rows = list(client.chat.completions.list(metadata={"topic": "kept"}, limit=1))
+    rows = list(client.chat.completions.list(metadata=kept, limit=1))
     assert [row.id for row in rows] == [whole.id, chunks[0].id]
     assert {row.choices[0].message.content for row in rows} == {"Hello from the scripted model."}
     assert client.chat.completions.retrieve(whole.id).choices == whole.choices
-    client.chat.completions.update(whole.id, metadata={"topic": "other"})
-    assert [row.id for row in client.chat.completions.list(metadata={"topic": "other"})] == [whole.id]
+    client.chat.completions.update(whole.id, metadata=other)
+    assert [row.id for row in client.chat.completions.list(metadata=other)] == [whole.id]
     (message,) = client.chat.completions.messages.list(whole.id)
     assert (message.role, message.content) == ("user", "hi")
     assert client.chat.completions.delete(whole.id).deleted

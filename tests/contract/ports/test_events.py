@@ -4,6 +4,7 @@ import logging
 
 import pytest
 
+from blazar.adapters.telemetry.chronicle import Chronicle
 from blazar.adapters.telemetry.events import LogEvents
 from blazar.adapters.telemetry.feed import Feed
 from blazar.application.ports.telemetry import Events
@@ -16,7 +17,11 @@ def fed() -> Feed:
     return Feed(LogEvents(), FakeClock())
 
 
-@pytest.fixture(params=[LogEvents, MemoryEvents, fed])
+def remembered() -> Chronicle:
+    return Chronicle(LogEvents(), FakeClock())
+
+
+@pytest.fixture(params=[LogEvents, MemoryEvents, fed, remembered])
 def events(request: pytest.FixtureRequest) -> Events:
     made: Events = request.param()
     return made

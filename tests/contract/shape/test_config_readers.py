@@ -27,18 +27,20 @@ from blazar.domain.kinds import EngineKind
 BLAZAR = Path(launch_plan.__file__).parents[2]
 SETTINGS = frozenset(Config().settings_for("any"))
 ROWS = frozenset(flag.key for flag in LLAMACPP_FLAGS) - {FLOOR}
-STILL_UNREAD = 50
+STILL_UNREAD = 29
 """Rows of WAITING. May only be lowered: whoever builds a feature takes its keys out."""
 
 READERS: dict[str, tuple[str, ...]] = {
+    "adaptive_slots": ("composition/daemon.py",),
     "allowed_hosts": ("composition/foundation.py",),
     "audit_log": ("composition/foundation.py",),
     "cache_type": ("application/config/model.py",),
     "capability_registry_url": ("composition/forks.py", "composition/local.py", "composition/local_lanes.py"),
     "child_auth": ("application/supervise/endpoint.py",),
-    "child_header_timeout_secs": ("composition/daemon.py",),
+    "child_header_timeout_secs": ("composition/answering.py",),
     "child_transport": ("application/supervise/endpoint.py",),
     "cors_origins": ("composition/foundation.py",),
+    "decode_policy": ("composition/raw_lanes.py",),
     "default_ctx": ("adapters/engines/reasons.py", "application/supervise/fit_settings.py"),
     "download_connections": ("composition/releasing.py",),
     "download_speed_limit_mb": ("composition/releasing.py",),
@@ -82,21 +84,26 @@ READERS: dict[str, tuple[str, ...]] = {
     "idle_timeout_secs": ("composition/daemon.py",),
     # The doors ask for them; the start and `config validate` warn when there are none and others can reach us, a reload when the
     # last one goes.
-    "image_fetch": ("composition/daemon.py",),
+    "image_fetch": ("composition/answering.py",),
     "keep_tags": ("composition/local_engines.py",),
     # The owner of a batch is judged by them again, line by line.
     "keys": (
         "application/ops/reload_config.py",
-        "composition/batching.py",
         "composition/cautions.py",
         "composition/foundation.py",
+        "composition/keys.py",
         "composition/serve.py",
     ),
+    "keys.daily_tokens": ("composition/foundation.py",),
     "keys.key": ("composition/foundation.py",),
+    "keys.max_concurrent": ("composition/foundation.py",),
     "keys.models": ("composition/foundation.py",),
     "keys.name": ("composition/foundation.py",),
+    "keys.rpm": ("composition/foundation.py",),
+    "keys.tpm": ("composition/foundation.py",),
+    "keys.weight": ("composition/foundation.py",),
     "late_chunking": ("adapters/engines/llamacpp/resolve.py", "application/supervise/launch_plan.py"),
-    "late_chunking_max_tokens": ("composition/daemon.py",),
+    "late_chunking_max_tokens": ("composition/answering.py",),
     # Read when it starts, and again when the configuration was changed.
     "log_level": ("composition/foundation.py", "composition/serve.py"),
     "max_loaded_models": ("composition/daemon.py",),
@@ -113,20 +120,42 @@ READERS: dict[str, tuple[str, ...]] = {
         "composition/cautions.py",
         "composition/daemon.py",
         "composition/local.py",
+        "composition/raw_lanes.py",
+        "composition/samplers.py",
     ),
     "models_autoload": ("application/config/model.py",),
+    "ollama_compat": (
+        "application/supervise/launch_plan.py",
+        "application/supervise/tools_gate.py",
+        "composition/local.py",
+        "composition/raw_lanes.py",
+    ),
+    # Where to, and whether another place is meant after a reload.
+    "otlp_endpoint": ("composition/exporting.py",),
+    "otlp_service": ("composition/exporting.py",),
+    "pii_scrub": ("composition/exporting.py",),
     "pin": ("composition/daemon.py",),
     "port": ("composition/serve.py",),
     "preload": ("application/config/model.py",),
+    "prompt_preflight": ("composition/answering.py",),
+    "raw_lane_max_tokens": ("composition/raw_lanes.py",),
     "reasoning_effort": ("adapters/engines/llamacpp/resolve.py",),
-    "sdcpp_child_header_timeout_secs": ("composition/daemon.py",),
+    "sampler_defaults": ("composition/samplers.py",),
+    "sdcpp_child_header_timeout_secs": ("composition/answering.py",),
     "sdcpp_extra_args": ("adapters/engines/sdcpp/flags.py",),
     "sdcpp_qwen_prefix_cache_type": ("adapters/engines/sdcpp/resolve.py",),
     "sglang.spec_algorithm": ("adapters/engines/sglang/speculation.py",),
+    "singleflight": ("composition/answering.py",),
     # The guard refuses a load, and the dry run says beforehand whether it will.
     "spawn_mem_guard": ("application/ops/explain.py", "application/ops/fit_rows.py", "composition/daemon.py"),
+    "semantic_cache": ("composition/answering.py",),
+    "sentinel": ("composition/answering.py",),
+    "sentinel_enforce": ("composition/answering.py",),
+    "sentinel_stall_secs": ("composition/answering.py",),
     "spec_auto_ngram": ("adapters/engines/llamacpp/speculation.py",),
     "spec_cache": ("adapters/engines/llamacpp/speculation.py",),
+    "tls_cert": ("composition/securing.py",),
+    "tls_key": ("composition/securing.py",),
     "update_channel": ("composition/local_lanes.py", "composition/releasing.py"),
 }
 """Keys without a row in any flag table."""
@@ -156,7 +185,7 @@ ALSO: dict[str, tuple[str, ...]] = {
     "slots": ("adapters/engines/mlx/resolve.py", "application/ops/preview_fit.py"),
     "spec": ("adapters/engines/llamacpp/speculation.py",),
     # Our own keep-alive comments follow the engine's switch (case D5).
-    "sse_ping_interval": ("composition/daemon.py",),
+    "sse_ping_interval": ("composition/answering.py",),
     "tensor_split": ("adapters/engines/mistralrs/resolve.py", "adapters/engines/sglang/resolve.py"),
     # Both builds of a comparison are told what a child would be.
     "threads": ("composition/making.py",),

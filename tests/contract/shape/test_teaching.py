@@ -56,6 +56,8 @@ TABLES: dict[str, tuple[dict[str, str], Callable[[str], str]]] = {
     "bad_pattern": (teaching._PATTERN, lambda what: teaching.bad_pattern("NAME", "NAME", what)),
     "migrate_odd": (teaching._ODD_KEYS, lambda what: teaching.migrate_odd("NAME", 7, what, 2)),
     "picture_not_fetched": (teaching._PICTURE_NOT, teaching.picture_not_fetched),
+    "over_quota": (teaching._QUOTA, lambda what: teaching.over_quota("NAME", what, 7, 2.5)),
+    "sentinel_detail": (teaching._SENTINEL, lambda what: teaching.sentinel_detail(what, 7, "NAME")),
     "embedding_flaw": (teaching._EMBEDDING, lambda what: teaching.embedding_flaw(what, 7, 8)),
 }
 

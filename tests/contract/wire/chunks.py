@@ -29,7 +29,7 @@ class View:
 
     def __getattr__(self, name: str) -> Any:
         value = self._value.get("__verbose" if name == "verbose" else name)
-        if name in ("error", "arguments"):
+        if name in ("error", "arguments", "content"):  # what nobody looks into: `content` is a text, or rows of odds
             return value
         if isinstance(value, dict):
             return View(value)
@@ -165,6 +165,14 @@ def payloads(raw: bytes) -> list[Any]:
     return ["[DONE]" if item == "[DONE]" else json.loads(item) for item in data if item]
 
 
+PIECES = {
+    "text": ("text_delta",),
+    "thinking": ("thinking_delta", "signature_delta"),
+    "tool_use": ("input_json_delta",),
+}
+"""What each kind of Anthropic's blocks may hold."""
+
+
 def well_nested(told: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The blocks of an Anthropic stream: one open at a time, numbered from 0, started and stopped once each."""
     assert [item["type"] for item in told[:1]] == ["message_start"]
@@ -183,6 +191,8 @@ def well_nested(told: list[dict[str, Any]]) -> list[dict[str, Any]]:
             if item["type"] == "content_block_stop":
                 is_open = False
             else:
+                assert item["type"] == "content_block_delta"
+                assert item["delta"]["type"] in PIECES[blocks[-1]["type"]]
                 blocks[-1]["pieces"].append(item["delta"])
     assert not is_open
     return blocks

@@ -31,6 +31,9 @@ HELLO = chunk({"role": "assistant", "content": None}) + chunk({"content": "Hé"}
 END = chunk(finish="stop") + USAGE + DONE
 ONE = call(0, "c1", "f", "")
 
+BRACES = r'{"code":"if (x) { y } \"}}\" </tool_call>","n":{"a":"]}"}}'
+"""Arguments that whoever counts braces believes to be over (D6)."""
+
 NASTY: dict[str, bytes] = {
     "plain": HELLO + END,
     "crlf": (HELLO + END).replace(b"\n", b"\r\n"),
@@ -56,6 +59,12 @@ NASTY: dict[str, bytes] = {
     "crosswise calls": tools(ONE, call(1, "c2", "g", "")) + tools(call(1, args="{}"), call(0, args='{"a"')) + tools(call(0, args=":1}")) + END,
     "no ids": tools(call(0, None, "f", '{"a":1}')) + END,
     "arguments as an object": tools(call(0, "c1", "f", {"a": 1})) + END,
+    "D6 braces in strings": b"".join(
+        tools(call(0, "c1" if at == 0 else None, "w" if at == 0 else None, sign)) for at, sign in enumerate(BRACES)
+    ) + tools(call(1, "c2", "g", "{}")) + END,
+    "D6 braces, crosswise": tools(call(0, "c1", "w", ""), call(1, "c2", "w", "")) + b"".join(
+        tools(call(0, args=sign), call(1, args=sign)) for sign in BRACES
+    ) + END,
     "length and a partial call": chunk({"content": "Hi"}) + tools(call(0, "c1", "f", '{"a')) + chunk(finish="length") + USAGE + DONE,
     "D9 cut": HELLO,
     "D9 cut inside an event": HELLO + chunk({"content": "x"})[:-9],
@@ -77,6 +86,8 @@ CALLS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "crosswise calls": [("f", {"a": 1}), ("g", {})],
     "no ids": [("f", {"a": 1})],
     "arguments as an object": [("f", {"a": 1})],
+    "D6 braces in strings": [("w", json.loads(BRACES)), ("g", {})],
+    "D6 braces, crosswise": [("w", json.loads(BRACES)), ("w", json.loads(BRACES))],
 }
 
 

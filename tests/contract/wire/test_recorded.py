@@ -1,13 +1,12 @@
 """Recorded streams of a real engine through the reader, every writer and the OpenAI filter: whole and byte by byte."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from blazar.domain.wire.answer import Answer, answer_of
-from blazar.domain.wire.delta import Failed, Finish, Usage
+from blazar.domain.wire.delta import Failed, Finish, Reasoning, Text, Usage
 from blazar.domain.wire.responses_items import thought_of
 from tests.contract.wire.chunks import (
     RECORDED,
@@ -23,11 +22,15 @@ from tests.contract.wire.chunks import (
     well_nested,
     written,
 )
+from tests.support.scripted_gguf import PONDERED, TWICE
 from tests.support.typed_events import check_grammar
 
 STREAMS = sorted(path.stem for path in RECORDED.glob("*.sse"))
+REFUSED = sorted(path.stem for path in RECORDED.glob("refused/*.json"))
 REPLIES = sorted(path.stem for path in RECORDED.glob("*.json"))
-FAILING = {"error"}
+FAILING = {"error", "error_grammar"}
+SEVERAL = {"two", "two_calls_each"}
+"""Streams of several answers at once. The filter takes them; readers read one, and the lane asks for one at a time."""
 
 
 def recorded(name: str) -> bytes:
@@ -43,6 +46,7 @@ def said(name: str) -> Answer:
 def test_the_recordings_are_here() -> None:
     """Every kind of stream that a translation may meet was recorded from a real engine."""
     wanted = {"text", "think", "tool", "tool_cut", "long", "schema", "stop_word", "completion", "unicode", "error"}
+    wanted |= {"tool_parallel", "think_tool", "tool_forced", "two", "logprobs", "nothing", "think_cut"}
     assert wanted <= set(STREAMS)
 
 
@@ -55,6 +59,20 @@ def test_the_reader_does_not_care_where_slices_end(name: str, ends: bytes) -> No
     assert whole == reading(bytewise(stream))
     assert whole == reading(recorded(name))
     assert isinstance(whole[-1], Failed if name in FAILING else Usage | Finish)
+
+
+def test_the_size_of_the_prompt_comes_before_the_answer() -> None:
+    """Anthropic's `message_start` has it, as cost meters read it there; to the others such a stream is like any other."""
+    told, plain = [events(written([recorded(name)], WRITERS["anthropic"]())) for name in ("progress", "text")]
+    first, last = told[0]["message"]["usage"], told[-2]["usage"]
+    assert told[0]["type"] == "message_start"
+    assert first["input_tokens"] == last["input_tokens"] > 0
+    assert (first["output_tokens"], plain[0]["message"]["usage"]["input_tokens"]) == (0, 0)
+    assert told[1:-2] == plain[1:-2]
+    assert said("progress")._replace(usage=None) == said("text")._replace(usage=None)
+    for dialect in WRITERS.keys() - {"anthropic", "anthropic, no thinking"}:
+        pieces = [written([recorded(name)], WRITERS[dialect]()) for name in ("progress", "text")]
+        assert len(pieces[0].splitlines()) == len(pieces[1].splitlines()), dialect
 
 
 @pytest.mark.parametrize("name", STREAMS)
@@ -238,9 +256,93 @@ def _comparable(answer: Answer) -> tuple[Any, ...]:
     return answer.text, answer.reasoning, calls, answer.finish, answer.usage.completion
 
 
+CALLED: dict[str, tuple[str, list[tuple[str, dict[str, Any]]]]] = {
+    "tool_parallel": ("", list(TWICE)),
+    "think_tool": (PONDERED, [("add", {"a": 1, "b": 1})]),
+    "tool_required": ("", [("add", {"a": 1, "b": 1})]),
+    "tool_forced": ("", [("get_weather", {"city": ""})]),
+}
+"""Recording: the thinking before the calls, and the calls."""
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_calls_reach_every_dialect_with_the_thinking_before_them(name: str) -> None:
+    """Parallel calls in order and apart, thinking in its own place, and the reason is the calls."""
+    thought, calls = CALLED[name]
+    answer = said(name)
+    assert (answer.reasoning, answer.finish) == (thought, Finish("tool_calls"))
+    lines = ndjson(written([recorded(name)], WRITERS["chat"]()))
+    heard = [one["function"] for line in lines for one in line["message"].get("tool_calls", [])]
+    assert [(one["name"], one["arguments"]) for one in heard] == calls
+    assert "".join(line["message"].get("thinking", "") for line in lines) == thought
+    told = events(written([recorded(name)], WRITERS["anthropic"]()))
+    blocks = well_nested(told)
+    assert [block["type"] for block in blocks] == ["thinking"] * bool(thought) + ["tool_use"] * len(calls)
+    spelled = ["".join(piece["partial_json"] for piece in block["pieces"]) for block in blocks if "input" in block]
+    assert [json.loads(one) for one in spelled] == [arguments for _, arguments in calls]
+    assert told[-2]["delta"]["stop_reason"] == "tool_use"
+    output = events(written([recorded(name)], WRITERS["responses"]()))[-1]["response"]["output"]
+    found = [(item["name"], json.loads(item["arguments"])) for item in output if item["type"] == "function_call"]
+    assert found == calls
+    assert len({item["call_id"] for item in output if item["type"] == "function_call"}) == len(calls)
+
+
+def test_a_second_call_that_is_cut_leaves_the_first_one_whole() -> None:
+    """`length` inside the second of two calls: the first is complete, the second is told as incomplete, never mended (A6)."""
+    output = events(written([recorded("tool_parallel_cut")], WRITERS["responses"]()))[-1]["response"]["output"]
+    assert [(item["status"], item["arguments"]) for item in output] == [
+        ("completed", '{"city": "Paris"}'),
+        ("incomplete", "{"),
+    ]
+    lines = ndjson(written([recorded("tool_parallel_cut")], WRITERS["chat"]()))
+    heard = [one["function"]["arguments"] for line in lines for one in line["message"].get("tool_calls", [])]
+    assert heard == [{"city": "Paris"}, {"raw": "{"}]
+
+
+@pytest.mark.parametrize(("name", "finish"), [("nothing", "stop"), ("nothing_cut", "length"), ("think_cut", "length")])
+def test_an_answer_without_a_word_is_an_answer(name: str, finish: str) -> None:
+    """No token of text: whole in every dialect, with the engine's reason."""
+    answer = said(name)
+    assert (answer.text, answer.calls, answer.finish.reason) == ("", (), finish)
+    assert events(written([recorded(name)], WRITERS["anthropic"]()))[-1]["type"] == "message_stop"
+    assert ndjson(written([recorded(name)], WRITERS["chat"]()))[-1]["done_reason"] == finish
+    status = "completed" if finish == "stop" else "incomplete"
+    assert events(written([recorded(name)], WRITERS["responses"]()))[-1]["type"] == f"response.{status}"
+
+
+@pytest.mark.parametrize("name", ["logprobs", "think_logprobs"])
+def test_a_chats_odds_come_with_their_words(name: str) -> None:
+    """A row for each token that was told, in text and in thinking."""
+    told = [delta for delta in reading(recorded(name)) if isinstance(delta, Text | Reasoning)]
+    assert all(row["token"].strip() in delta.text for delta in told for row in delta.odds)
+    assert len([delta for delta in told if delta.odds]) >= 3
+    assert payloads(filtered([recorded(name)], "scripted", drop=False))[1]["choices"][0]["logprobs"]["content"]
+
+
+@pytest.mark.parametrize("name", sorted(SEVERAL))
+def test_several_answers_at_once_pass_the_filter_apart(name: str) -> None:
+    """Both end once, in the engine's order; equal numbers of calls in two answers stay what they are."""
+    told = payloads(filtered([recorded(name)], "mine", drop=True, child="scripted"))
+    assert told[-1] == "[DONE]"
+    assert told.count("[DONE]") == 1
+    choices = [choice for item in told[:-1] for choice in item["choices"]]
+    assert sorted(one["index"] for one in choices if one["finish_reason"]) == [0, 1]
+    said_by = ["".join(one["delta"].get("content") or "" for one in choices if one["index"] == at) for at in (0, 1)]
+    assert said_by == (["Hello from the scripted model."] * 2 if name == "two" else ["", ""])
+    assert all(item["choices"] for item in told[:-1])
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_the_engines_refusals_keep_status_and_words(name: str) -> None:
+    """A body that is no answer is the engine's own failure."""
+    raw = (RECORDED / "refused" / f"{name}.json").read_bytes()
+    error = json.loads(raw)["error"]
+    assert answer_of(raw, decode, "m") == Failed(error["code"], error["message"])
+
+
 def test_no_recording_names_a_machine() -> None:
     """Recordings are committed: they hold no path of the machine they were made on."""
-    for path in Path(RECORDED).iterdir():
+    for path in RECORDED.rglob("*.*"):
         raw = path.read_bytes()
         assert b"/home/" not in raw
         assert b".gguf" not in raw

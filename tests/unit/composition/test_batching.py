@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from blazar.adapters.http.lane.rows import HOT_PATHS
+from blazar.application.access.accounts import Accounts
 from blazar.composition.batching import Batching
 from blazar.domain.errors import NotFound
+from blazar.domain.keys import Key
 from tests.fakes.clock import FakeClock
 from tests.fakes.entropy import CountingEntropy
 from tests.fakes.saved import MemorySaved
@@ -23,9 +25,10 @@ def batching_in(folder: Path, *keys: Any) -> Batching:
         clock=FakeClock(),
         entropy=CountingEntropy(),
         meter=SilentMeter(),
-        config=SimpleNamespace(keys=keys),
+        keys=keys,
+        accounts=Accounts(),
     )
-    return Batching(ground, MemorySaved(), Rig().lane, list)
+    return Batching(ground, MemorySaved(), Rig().lane)
 
 
 def test_batches_ask_endpoints_that_answer_here(tmp_path: Path) -> None:
@@ -51,10 +54,21 @@ def test_it_sweeps_before_it_works_and_ends_clean(tmp_path: Path) -> None:
 
 def test_keys_are_asked_as_they_are_now(tmp_path: Path) -> None:
     """A key that is taken away is taken away from batches too."""
-    key = SimpleNamespace(name="laptop", key="k", models=["m"])
-    batching = batching_in(tmp_path, key)
-    (found,) = batching._keys()
-    assert (found.name, found.models) == ("laptop", ("m",))
+    batching = batching_in(tmp_path, key := Key("laptop", "k", ("m",)))
+    assert batching.asking.keys() == (key,)
+    ground: Any = batching._ground
+    ground.keys = ()
+    assert batching.asking.keys() == ()
+
+
+def test_batches_are_charged_to_the_key_that_made_them(tmp_path: Path) -> None:
+    """Its account, as far as it has one; nobody waits for them, so that limits of a minute are not asked."""
+    batching = batching_in(tmp_path)
+    account = batching._ground.accounts.open(Key("laptop", "k", rpm=1))
+    tab = batching.asking.tab_of("laptop")
+    assert tab is not None
+    assert (tab.account, tab.hurried) == (account, False)
+    assert batching.asking.tab_of("gone") is None
 
 
 def test_one_shelf_for_all(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_models_to_load_at_start_must_be_there(catalog: Path) -> None:
 
 def test_a_key_without_effect_is_named_also_with_the_value_that_it_has_anyway(catalog: Path) -> None:
     """Who writes it down means something by it."""
-    assert told("singleflight = true\nslots = 0", catalog) == [teaching.keys_say_default(["singleflight"])]
+    assert told("remote_fallback = true\nslots = 0", catalog) == [teaching.keys_say_default(["remote_fallback"])]
 
 
 def test_a_name_that_leads_outside_is_an_open_door() -> None:

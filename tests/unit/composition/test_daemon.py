@@ -13,11 +13,11 @@ from blazar.application.config.layers import load_config
 from blazar.application.config.live import LiveConfig, Refused
 from blazar.application.ops.diagnose import Installation
 from blazar.application.ports.upstream import ChildCall
+from blazar.composition.answering import lane_limits
 from blazar.composition.daemon import (
     apply_to,
     connect,
     diagnose_now,
-    lane_limits,
     places_in,
     reload_guarded,
     routing_rules,
@@ -51,6 +51,7 @@ class Told:
 
     said: list[Any] = field(default_factory=list)
     limits: Any = None
+    remembering: Any = None
 
     def forget(self) -> None:
         self.said.append("forget")
@@ -85,7 +86,14 @@ def test_the_doctor_reports_on_the_configuration_as_it_is_now(tmp_path: Path) ->
             return self.installation
 
     live = LiveConfig(load_config("", "c", {}, {}))
-    foundation: Any = SimpleNamespace(live=live, config=live.config, folders=Folders(tmp_path / "c", tmp_path), url="u")
+    foundation: Any = SimpleNamespace(
+        live=live,
+        config=live.config,
+        folders=Folders(tmp_path / "c", tmp_path),
+        url="u",
+        tls=None,
+        clock=FakeClock(),
+    )
     report: Any = Report(Installation("1", "", ""))
     quiet: Any = asyncio.run(diagnose_now(report, foundation))
     assert (quiet.problems, quiet.refused_since, quiet.restart_needed) == ((), "", ())

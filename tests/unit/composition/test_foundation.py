@@ -17,6 +17,7 @@ from blazar.application.config.log_filter import parse_filter
 from blazar.composition.foundation import Foundation
 from blazar.composition.lifespan import running
 from tests.fakes.telemetry import a_served
+from tests.support.collector import Collector
 
 TEXT = """
 allowed_hosts = ["box.lan"]
@@ -116,3 +117,22 @@ def test_a_reload_reaches_what_stands_here(folders: Folders, log: DaemonLog) -> 
 def test_the_note_can_be_written(folders: Folders, log: DaemonLog) -> None:
     """The daemon knows when it began (D3)."""
     assert founded(folders, log).processes.start_time(os.getpid())
+
+
+def test_traces_are_sent_from_a_reload_on(folders: Folders, log: DaemonLog) -> None:
+    """To the address that the configuration then has; and what ends and happens is remembered from the start."""
+    foundation = founded(folders, log, "")
+
+    async def serve(url: str) -> None:
+        async with running(foundation.parts()):
+            old = foundation.live.loaded
+            foundation.live.replace(load_config(f"otlp_endpoint = '{url}'", "config.toml", {}, {}))
+            await foundation.apply(old.config, foundation.config)
+            foundation.meter.on_served(a_served(trace="plm-1-9"))
+            foundation.events.emit("loading", model="m")
+
+    with Collector() as collector:
+        asyncio.run(serve(collector.url))
+        assert len(collector.spans) == 1
+    assert [kept.served.trace for kept in foundation.recent.newest_first()] == ["plm-1-9"]
+    assert [told.kind for told in foundation.chronicle.between(0, 1e12)] == ["loading"]

@@ -256,14 +256,14 @@ def test_a_change_tells_what_it_brought_and_no_older_warning(local: Local) -> No
 def test_a_change_tells_nothing_about_other_keys(local: Local) -> None:
     """A sentence that names several is told for the one that is new; a variable of this shell has a sentence of its own."""
     settings = local.settings
-    assert settings().change([("otlp_service", ["x"])])[0].warnings == [teaching.keys_without_effect(["otlp_service"])]
-    told = settings().change([("sentinel", ["false"]), ("singleflight", ["true"])])
+    assert settings().change([("mcp_default", ["all"])])[0].warnings == [teaching.keys_without_effect(["mcp_default"])]
+    told = settings().change([("idle_ram_warm", ["false"]), ("remote_fallback", ["true"])])
     assert [one.warnings for one in told] == [
         (),
-        [teaching.keys_without_effect(["sentinel"]), teaching.keys_say_default(["singleflight"])],
+        [teaching.keys_without_effect(["idle_ram_warm"]), teaching.keys_say_default(["remote_fallback"])],
     ]
     rows = {key: who for key, _, who in settings().rows()}
-    assert (rows["sentinel"], rows["slots"]) == (teaching.no_effect_yet("file line 2"), "default")
+    assert (rows["idle_ram_warm"], rows["slots"]) == (teaching.no_effect_yet("file line 2"), "default")
 
 
 def test_a_variable_that_wins_is_told_once(tmp_path: Path) -> None:

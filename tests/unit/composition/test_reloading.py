@@ -10,7 +10,9 @@ from blazar.adapters.files.folders import Folders
 from blazar.application.config.layers import load_config
 from blazar.application.config.model import Config
 from blazar.composition.reloading import ApplyAll, Source, configured, difference
+from blazar.composition.securing import certificates_of
 from blazar.domain.errors import BadConfig
+from tests.support.certificates import pair
 
 
 def test_every_reading_has_the_same_precedence(tmp_path: Path) -> None:
@@ -98,3 +100,35 @@ def test_the_difference_is_logged_where_details_are_wanted(caplog: pytest.LogCap
         caplog.set_level(level, "blazar.config")
         asyncio.run(ApplyAll()(Config(), Config(threads=2)))
     assert caplog.messages == ["threads = 2 (before: 0)"]
+
+
+def test_a_certificate_is_watched_and_read_again_with_the_file(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A renewed one is a change of what is watched; one that cannot be used is told and takes nothing away."""
+    cert, key = pair(tmp_path / "tls")
+    (tmp_path / "c.toml").write_text(f'tls_cert = "{cert}"\ntls_key = "{key}"\n')
+    source = Source(Folders(tmp_path / "c.toml", tmp_path / "data"), {})
+    tls = source.serve_with(certificates_of(source.first().rooted()))
+    assert tls is not None
+    assert source.seen == source.stamp()
+    caplog.set_level("INFO")
+    source.read()
+    assert caplog.messages == []
+    new_cert, new_key = pair(tmp_path / "new")
+    new_cert.replace(cert)
+    assert source.seen != source.stamp()
+    source.read()
+    assert "HTTPS goes on with the certificate that it has" in caplog.messages[-1]
+    new_key.replace(key)
+    source.read()
+    assert "new connections are given the certificate" in caplog.messages[-1]
+    assert len(caplog.messages) == 2
+
+
+def test_without_a_certificate_nothing_of_one_is_watched(tmp_path: Path) -> None:
+    """The file alone."""
+    source = Source(Folders(tmp_path / "c.toml", tmp_path / "data"), {})
+    source.first()
+    assert source.serve_with(None) is None
+    assert source.seen == source.stamp() is None

@@ -11,6 +11,7 @@ from blazar.domain.batches import (
     Answered,
     Fate,
     Line,
+    Spent,
     State,
     Tally,
     custom_id_in,
@@ -52,6 +53,11 @@ def test_a_tally_counts_each_fate_once() -> None:
 def test_what_an_answer_makes_of_a_request(status: int, fate: Fate) -> None:
     """Nothing but a success is one."""
     assert Answered(status, b"{}", "t").fate is fate
+
+
+def test_what_was_spent_adds_up() -> None:
+    """Count by count."""
+    assert Spent(1, 2, 3, 4).plus(Spent(10, 20, 30, 40)) == Spent(11, 22, 33, 44)
 
 
 @pytest.mark.parametrize("status", [429, 502, 503])

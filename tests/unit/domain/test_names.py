@@ -7,7 +7,7 @@ from urllib.parse import unquote
 import pytest
 
 from blazar.domain.errors import BadName
-from blazar.domain.names import InstanceRef, check_name, file_stem, name_from_file, near, parse_ref, resolve
+from blazar.domain.names import InstanceRef, check_name, file_stem, name_from_file, near, parse_ref, resolve, untagged
 
 
 @pytest.mark.parametrize("name", ["a", "qwen3-0.6b", "Org/Model_2:Q4_K_M", "hf.co/a/b/c", "7b", "x" * 200])
@@ -53,6 +53,14 @@ def test_whatever_a_file_is_called_the_suggestion_is_a_name() -> None:
     letters = string.printable + "äß\u2028\U0001f600-._#@:/"
     for _ in range(1_000):
         check_name(name_from_file("".join(rng.choices(letters, k=rng.randrange(60)))))
+
+
+@pytest.mark.parametrize(
+    ("said", "name"), [("m:latest", "m"), ("m", "m"), ("m:v1", "m:v1"), ("a/b:latest", "a/b"), ("latest", "latest")]
+)
+def test_no_tag_is_the_latest(said: str, name: str) -> None:
+    """Of ollama's two spellings the short one is the row's."""
+    assert untagged(said) == name
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,7 @@ def test_parameters_are_typed() -> None:
     [
         ("temperature", "warm"),
         ("temperature", "nan"),
+        ("temperature", [1]),
         ("temperature", True),
         ("top_k", 1.5),
         ("top_k", "1e3"),

@@ -25,6 +25,7 @@ _PS = (
     Column("SIZE", right=True),
     Column("PLANNED", right=True),
     Column("MEASURED", right=True),
+    Column("HIT", right=True),
     Column("UNTIL"),
 )
 
@@ -56,7 +57,7 @@ def _ps_row(row: dict[str, Any]) -> list[str]:
     marks = [teaching.ps_abandoned(abandoned)] * (abandoned > 0) + [f"+{waiting}"] * (waiting > 0)
     return [
         str(row.get("key") or row.get("name", "-")),
-        str(row.get("state", "-")) + (f" ({teaching.ps_outdated()})" if row.get("outdated") else ""),
+        _state(row),
         str(row.get("engine", "-")),
         str(row.get("provenance", "-")),
         str(row.get("context_length") or "-"),
@@ -65,8 +66,21 @@ def _ps_row(row: dict[str, Any]) -> list[str]:
         str(row.get("port") or "-"),
         size(row.get("size") or 0),
         *(size(row[name]) if row.get(name) else "-" for name in ("planned", "measured")),
+        hit(row.get("cache_hint")),
         _until(row.get("until_seconds")),
     ]
+
+
+def _state(row: dict[str, Any]) -> str:
+    marks = [teaching.ps_sleeping()] * bool(row.get("blazar_sleeping")) + [teaching.ps_outdated()] * bool(
+        row.get("outdated")
+    )
+    return str(row.get("state", "-")) + (f" ({', '.join(marks)})" if marks else "")
+
+
+def hit(share: Any) -> str:
+    """How much of its prompts its cache held."""
+    return f"{share:.0%}" if isinstance(share, int | float) else "-"
 
 
 def _until(seconds: Any) -> str:

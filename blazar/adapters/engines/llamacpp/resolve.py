@@ -107,6 +107,8 @@ def _slots_reason(brief: Brief, slots: int) -> dict[str, str]:
         return {"slots": teaching.argv_reason("slots-alone")}
     if not brief.verdict.placed:
         return {"slots": teaching.argv_reason("slots-unplaced")}
+    if 1 < slots <= brief.verdict.settings.adopted:
+        return {"slots": teaching.argv_reason("slots-adopted")}
     trained = extended(settings, brief.model.ctx_train)
     bound = "" if slots >= MOST else "-trained" if trained and trained // brief.ctx <= slots else "-memory"
     return {"slots": teaching.argv_reason(f"slots{bound}")}

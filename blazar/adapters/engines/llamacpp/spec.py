@@ -5,7 +5,7 @@ from blazar.adapters.engines.llamacpp.memory_lines import MemoryLines
 from blazar.adapters.engines.llamacpp.paths import PATHS
 from blazar.adapters.engines.llamacpp.reserved import BECAUSE, REPEATS, RESERVED
 from blazar.adapters.engines.llamacpp.resolve import resolve
-from blazar.adapters.engines.llamacpp.speculation import drafts
+from blazar.adapters.engines.llamacpp.speculation import drafts, guesses
 from blazar.adapters.engines.spec import EngineSpec
 from blazar.domain.child_metrics import Measure, Metrics
 from blazar.domain.kinds import EngineKind
@@ -30,6 +30,7 @@ LLAMACPP = EngineSpec(
     server="llama-server",
     load_cap_secs=180.0,  # a precompiled engine; nothing is compiled at load (D34)
     health=b"/health",  # answers before the model is in, with 503 until it is
+    props=b"/props",
     sockets=True,
     port_taken="couldn't bind HTTP server socket",
     reserved=RESERVED,
@@ -38,8 +39,10 @@ LLAMACPP = EngineSpec(
     because=BECAUSE,
     repeats=REPEATS,
     memory_log=MemoryLines,
+    sleep_words=("server is entering sleeping state", "server is exiting sleeping state"),  # server-context.cpp
     metrics=METRICS,
     resolve=resolve,
     drafts=drafts,
+    guesses=guesses,
     scrubbed=("LLAMA_ARG_", "LLAMA_API_KEY"),  # every flag has an environment twin that would win silently
 )

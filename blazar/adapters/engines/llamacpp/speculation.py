@@ -5,7 +5,8 @@ blocks of the model's own file, the n-gram types read only what was said before.
 guess, and a wrong one costs time alone.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from blazar.adapters.engines.reasons import chosen
@@ -36,6 +37,8 @@ DRAFTED = 3
 ADAPTIVE_MOST = 8
 SIZED = ("ngram-simple", "ngram-map-k", "ngram-map-k4v")
 """Types that `ngram_size_n`, `ngram_size_m` and `ngram_min_hits` are for; each has its own spelling of the flags."""
+_BY_ITSELF = ("--spec-draft-model", "-md", "--model-draft", "--spec-default")
+"""Flags that make the engine guess where nothing is said of the type."""
 _THEIRS = ("--spec-", "--no-spec-", "--draft", "--model-draft", "-md", "--lookup-cache", "-lcs", "-lcd")
 
 SIZES = ("ngram_size_n", "ngram_size_m", "ngram_min_hits")
@@ -77,6 +80,17 @@ def drafts(brief: Brief) -> Drafts:
     """What memory is planned with: tokens that are checked at once beside the next one are so many more rows of logits a slot."""
     chosen = choose(brief)
     return Drafts(chosen.most, chosen.draft, heads=not chosen.draft and chosen.type.startswith(TYPES["mtp"]))
+
+
+def guesses(words: Sequence[str]) -> bool:
+    """Whether a child with this command line guesses. What it accepts of its guesses has no log probabilities (server-context.cpp).
+
+    Without a word of the type, a draft model that the words name decides it by what its file says.
+    """
+    kinds = [value for word, value in pairwise(words) if word == FLAG]
+    if kinds:
+        return kinds[-1] not in ("", "none")
+    return any(word in _BY_ITSELF for word in words)
 
 
 def speculation(brief: Brief) -> Resolved:

@@ -26,6 +26,7 @@ MANNERS = Manners(
     listed_as="{folder}",
     forms=frozenset({"response_format"}),  # ODD: its `grammar` is an object, and a text in that place is an error
     strips=frozenset(_STRIPS.split()),
+    gathers=True,
     grammar=GRAMMARS[EngineKind.MISTRALRS],
 )
 

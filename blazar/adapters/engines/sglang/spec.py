@@ -18,6 +18,7 @@ MANNERS = Manners(
     routes=frozenset(),
     forms=frozenset({"response_format"}),
     strips=frozenset(_STRIPS.split()),
+    gathers=True,
     grammar=GRAMMARS[EngineKind.SGLANG],
 )
 

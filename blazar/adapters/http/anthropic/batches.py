@@ -30,9 +30,8 @@ def message_batches_blueprint(manage: ManageBatches) -> Blueprint:
     async def listing() -> Response:
         limit = size_of(request.args, USUAL_PAGE, LARGEST_PAGE)
         after, before = request.args.get("after_id", ""), request.args.get("before_id", "")
-        found = await manage.page(
-            Dialect.ANTHROPIC, owner_of(request.scope), Page(limit, before or after, ascending=bool(before))
-        )
+        page = Page(limit, before or after, ascending=bool(before), field="before_id" if before else "after_id")
+        found = await manage.page(Dialect.ANTHROPIC, owner_of(request.scope), page)
         rows: list[dict[str, Any]] = [shown(batch) for batch in found.batches]
         if before:
             rows.reverse()  # the page before that one, still newest first

@@ -122,6 +122,7 @@ class AsgiReply(Reply):
             if self._parts and not self.gone:
                 continue
             if self._released or self.gone:
+                self._released = False
                 return
             self._wake = asyncio.get_running_loop().create_future()
             try:

@@ -60,12 +60,20 @@ class CountDetails(msgspec.Struct, gc=False):
     cached_tokens: int | None = None
 
 
+class ThoughtDetails(msgspec.Struct, gc=False):
+    """`completion_tokens_details`."""
+
+    reasoning_tokens: int | None = None
+
+
 class Counts(msgspec.Struct, gc=False):
     """`usage`."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     prompt_tokens_details: CountDetails | None = None
+    completion_tokens_details: ThoughtDetails | None = None
+    reasoning_tokens: int | None = None
 
 
 class Timings(msgspec.Struct, gc=False):
@@ -84,6 +92,12 @@ class Verbose(msgspec.Struct, gc=False):
     stopping_word: str | None = None
 
 
+class Progress(msgspec.Struct, gc=False):
+    """`prompt_progress`: how many tokens the prompt has."""
+
+    total: int | None = None
+
+
 class Chunk(msgspec.Struct, gc=False):
     """One event of a child's stream, or its whole reply."""
 
@@ -91,6 +105,7 @@ class Chunk(msgspec.Struct, gc=False):
     usage: Counts | None = None
     timings: Timings | None = None
     verbose: Verbose | None = msgspec.field(default=None, name="__verbose")
+    prompt_progress: Progress | None = None
     error: Any = None
 
 
@@ -107,9 +122,18 @@ class Infilled(msgspec.Struct, gc=False):
     error: Any = None
 
 
+class TokenLimits(msgspec.Struct):
+    """The members of a body that say how long an answer may become."""
+
+    max_completion_tokens: Any = None
+    max_tokens: Any = None
+    n_predict: Any = None
+
+
 _T = TypeVar("_T")
 _INFILLED: Final = msgspec.json.Decoder(Infilled)
 _CHUNK: Final = msgspec.json.Decoder(Chunk)
+_LIMITS: Final = msgspec.json.Decoder(TokenLimits)
 _ANY: Final = msgspec.json.Decoder()
 _ENCODER: Final = msgspec.json.Encoder()
 _BYTE: Final = re.compile(r"\(byte \d+\)")
@@ -143,6 +167,11 @@ def decode_infilled(data: bytes) -> ChildChunk:
     )
 
 
+def limits_in(data: bytes) -> dict[str, Any]:
+    """Those of a body that is JSON; everything else in it is skipped."""
+    return msgspec.structs.asdict(_decoded(_LIMITS, data))
+
+
 def decode(data: bytes) -> Any:
     """Any JSON value; raises `ValueError`."""
     return _decoded(_ANY, data)
@@ -161,6 +190,7 @@ def quote(text: str) -> bytes:
         return _ENCODER.encode(text.encode("utf-8", "replace").decode())
 
 
+_HALF: Final = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])")
 BOM: Final = b"\xef\xbb\xbf"
 """Some editors and shells put it before a file's first byte; it says nothing and is dropped (RFC 8259, 8.1)."""
 
@@ -187,8 +217,11 @@ def not_json(raw: bytes, error: Exception) -> Malformed:
         why = teaching.body_flaw("bytes")
     elif "out of range" in said:
         why = teaching.body_flaw("number")
-    elif "surrogate" in said or "hex escape" in said:
+    elif "surrogate" in said or "escape" in said:
         why = teaching.body_flaw("escape", _place(said))  # half of a pair: cut text, as a rule
+    elif "truncated" in said and (half := _HALF.search(raw)) is not None:
+        # At the end of a string the decoder looks for the other half behind the quote, and takes the text for cut.
+        why = teaching.body_flaw("escape", f" (byte {half.start()})")
     elif "truncated" in said:
         why = teaching.body_flaw("cut")
     else:

@@ -6,39 +6,53 @@ ASGI, no engine: `Reply` and `Leasing` are all it sees. `design.md` has the whol
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from blazar.adapters.http.lane.codec import BOM
 from blazar.adapters.http.lane.fetching import Fetching
 from blazar.adapters.http.lane.headers import dialect_warnings, warning_headers
 from blazar.adapters.http.lane.job import Job, Occasion
+from blazar.adapters.http.lane.joining import Joining, joinable
 from blazar.adapters.http.lane.judge import SchemaJudge
 from blazar.adapters.http.lane.keeping import Keeper
+from blazar.adapters.http.lane.observing import note_observed, observe, say_judged
+from blazar.adapters.http.lane.preflight import preflight
 from blazar.adapters.http.lane.relay import Limits, Relay, refuse, send_whole
+from blazar.adapters.http.lane.remembering import Remembering
 from blazar.adapters.http.lane.reply import LaneRequest, Reply
 from blazar.adapters.http.lane.rows import ROWS, Row
 from blazar.adapters.http.record import RequestRecord
 from blazar.application.ports.clock import Clock
 from blazar.application.ports.schemas import Schemas
 from blazar.application.ports.upstream import Headers
-from blazar.application.supervise.leasing import DEFAULT_WAIT, Ask, Lease, Leasing
+from blazar.application.supervise.leasing import Ask, Lease, Leasing
 from blazar.application.supervise.views import Supervising
 from blazar.domain import teaching
+from blazar.domain.admission.work import Facts, Priority, Work, WorkClass, classify
 from blazar.domain.errors import BlazarError, ChildDied, Forbidden, Malformed
+from blazar.domain.kinds import Task
+from blazar.domain.preflight import near
+from blazar.domain.tab import Tab
 from blazar.domain.wire.chunking import Late
-from blazar.domain.wire.delta import Usage
+from blazar.domain.wire.raw_tools import RawLane
+from blazar.domain.wire.request import ignored
 
 OFF_LOOP: Final = 64 * 1024
 """Bytes above which a body is parsed in a thread: 1 MB takes the loop 2 ms, in which no token moves."""
 
 DEADLINE_HEADER: Final = b"x-blazar-deadline-ms"
+PRIORITY_HEADER: Final = b"x-blazar-priority"
 _MILLISECONDS: Final = re.compile(rb"\d{1,15}(\.\d{1,15})?")
-LONGEST_WAIT: Final = 600.0
-"""Seconds; a caller's deadline beyond this is as good as none, and every ticket ends (D17)."""
+_PRIORITIES: Final = tuple(priority.name.lower() for priority in Priority)
+_CLASSES: Final = tuple(kind.name.lower() for kind in WorkClass)
+"""What the record calls them."""
 
 _T = TypeVar("_T")
+
+RawLanes = Callable[[str], RawLane | None]
+"""Of a model by the name that its caller used: whether its template has no tools, and how they are handled then."""
 
 
 class Lane:
@@ -46,6 +60,14 @@ class Lane:
 
     fetching: Fetching | None = None
     """Brings pictures that requests name by their address; without it, and with `image_fetch` off, they are refused."""
+
+    sampling: Callable[[str], Mapping[str, Any]] | None = None
+    """What `sampler_defaults` says of a model, by the name that its caller used."""
+    raw_lanes: RawLanes | None = None
+    """Which models get their tools in words; without it none does."""
+
+    remembering: Remembering | None = None
+    """The semantic cache; without it every chat is computed."""
 
     def __init__(
         self,
@@ -61,6 +83,7 @@ class Lane:
         self.limits = limits  # a new one holds for answers that begin then
         self.judge = SchemaJudge(schemas)
         self._keeper = keeper
+        self._joining = Joining(clock)
 
     async def serve(self, request: LaneRequest, reply: Reply) -> None:
         """Answer; every error of ours or the child's is told here, in the dialect of the path. Returns when all is written."""
@@ -72,28 +95,77 @@ class Lane:
             if self.fetching is not None and self.limits.fetches:
                 body = await self.fetching.bring(body)
             job = await _off_loop(len(body), lambda: row.understand(body))
+            if job.tools and self.raw_lanes is not None:
+                job = self._compatible(job, self.raw_lanes(job.model))
+            if self.sampling is not None and (defaults := self.sampling(job.model)):
+                job.sample_by(defaults)
             record.model, record.stream = job.model, job.stream
             if told := dialect_warnings(row.dialect, request.headers):
                 job.warnings = (*job.warnings, *told)
             if job.schema is not None and not job.schema.of_call:
                 await self.judge.check(job.schema)
-            if job.keeps is None or self._keeper is None:
-                await self._answer(job, row, request, reply)
+            observe(job, request.headers, self.limits)
+            remembering = self.remembering
+            if remembering is None or (question := remembering.question(job, request, reply)) is None:
+                await self._serve(job, row, request, reply)
             else:
-                await self._keeper.serve(job.keeps, request, reply, partial(self._answer, job, row))
+                ways = partial(self._serve, job, row), self._pay_joined
+                await remembering.serve(question, job, request, reply, ways)
         except BlazarError as error:
+            record.refuse(error)
             refuse(reply, error, row.dialect, record.trace)
+
+    async def _serve(self, job: Job, row: Row, request: LaneRequest, reply: Reply) -> None:
+        """By itself, with others who ask the same, or with what is kept."""
+        if self.limits.singleflight and joinable(job, request.path, reply):
+            await self._joining.serve(request, reply, partial(self._answer, job, row), self._pay_joined)
+        elif job.keeps is None or self._keeper is None:
+            await self._answer(job, row, request, reply)
+        else:
+            await self._keeper.serve(job.keeps, request, reply, partial(self._answer, job, row))
 
     async def _answer(self, job: Job, row: Row, request: LaneRequest, reply: Reply) -> None:
         if job.load_only:
             await self._load(job, row, request, reply)
-        elif (lease := await self._lease(job, row, request, reply)) is not None:
-            await self._relay(lease, job, row, request, reply)
+            return
+        lease = await self._lease(job, row, request, reply)
+        wedged = None if lease is None else await self._relay(lease, job, row, request, reply)
+        if wedged is None:
+            return
+        # The child that comes in its place is asked once more: the client has not noticed anything yet.
+        request.record.note(self._clock.now(), "asked_again", why=str(wedged))
+        lease = await self._place(job, row, request, reply)
+        wedged = None if lease is None else await self._relay(lease, job, row, request, reply)
+        if wedged is not None:
+            raise wedged
 
     async def _lease(self, job: Job, row: Row, request: LaneRequest, reply: Reply) -> Lease | None:
-        """A place at a child; None when the client left while it waited."""
-        allowed, wait = request.key_models, _wait(request)
-        lease = self._leasing.try_lease(job.model, row.task) if allowed is None or job.model in allowed else None
+        """A place at a child; None when the client left while it waited. Its key pays for a place, and for nothing else (L3)."""
+        tab = request.record.tab
+        if tab is None:
+            return await self._place(job, row, request, reply)
+        lease = None
+        try:
+            lease = await self._place(job, row, request, reply, partial(self._charge, tab, chat=row.task is Task.CHAT))
+        finally:
+            tab.settle(self._clock.wall(), admitted=lease is not None)
+        return lease
+
+    def _charge(self, tab: Tab, *, chat: bool) -> None:
+        tab.reserve(self._clock.now(), self._clock.wall(), chat=chat)
+
+    async def _place(
+        self, job: Job, row: Row, request: LaneRequest, reply: Reply, charge: Callable[[], None] | None = None
+    ) -> Lease | None:
+        """The same, whoever pays. What its key must not use is refused before anything is charged."""
+        allowed, work = request.key_models, _work(job, request)
+        lease = None
+        if reply.gone:  # while its body was read: nobody would hear the answer, nor that it is not wanted
+            return None
+        if allowed is None or job.model in allowed:
+            if charge is not None:
+                charge()
+            lease = self._leasing.try_lease(job.model, row.task, work)
         lacks = lease is not None and ((job.vision and lease.blind) or (job.tools and lease.toolless))
         if lease is not None and (lacks or job.num_ctx > lease.ctx):
             # A wider window, or a projector: the supervisor decides whether another child is worth it (case B8), and
@@ -102,10 +174,19 @@ class Lane:
             lease = None
         if lease is None:
             note = request.record.note_depth
-            ask = Ask(job.model, row.task, wait, job.num_ctx, allowed, request.record.key, note, job.vision, job.tools)
+            wants = job.vision, job.tools
+            ask = Ask(job.model, row.task, work, job.num_ctx, allowed, request.record.key, note, *wants, charge)
             lease = await self._in_line(ask, reply)
         if lease is not None:
-            request.record.queue_seconds = lease.queue_seconds
+            if job.thinks and lease.thoughtless:
+                lease.release()
+                raise Malformed(teaching.thinks_not(job.model), "think")
+            if job.num_ctx > lease.ctx > 0:
+                told = teaching.warn_rewritten("options.num_ctx", teaching.window_served(lease.ctx))
+                job.warnings = tuple(dict.fromkeys((*job.warnings, told)))
+            record = request.record
+            record.queue_seconds, record.load_seconds = lease.queue_seconds, lease.load_seconds
+            record.instance, record.engine = lease.key, lease.engine
         return lease
 
     async def _in_line(self, ask: Ask, reply: Reply) -> Lease | None:
@@ -122,8 +203,11 @@ class Lane:
         finally:
             reply.on_gone = None
 
-    async def _relay(self, lease: Lease, job: Job, row: Row, request: LaneRequest, reply: Reply) -> None:
-        """Ask the child and carry its answer. The lease ends with the child's answer, however that ends (case K6)."""
+    async def _relay(self, lease: Lease, job: Job, row: Row, request: LaneRequest, reply: Reply) -> BlazarError | None:
+        """Ask the child and carry its answer. The lease ends with the child's answer, however that ends (case K6).
+
+        What comes back is the trouble with a child that is wedged and goes, where the client has not been told anything.
+        """
         relay: Relay | None = None
 
         def release() -> None:
@@ -131,31 +215,75 @@ class Lane:
 
         if lease.late:
             job.late = Late(lease.late, self.limits.late_tokens)
+        if lease.guesses and job.odds:
+            job.warnings = (*job.warnings, teaching.warn_odds_of_guesses(job.odds))
         try:
+            await self._prepare(job, row, lease, len(request.body))
             relay = Relay(job, self._occasion(lease, request.record), reply, _extra(lease))
             relay.launch(lease.upstream, self._clock, self.limits)
             await reply.carry()
             if relay.unjudged is not None and not reply.gone:
-                await self._judged(job, relay.unjudged)
-                relay.say_judged()
-            if (outcome := relay.outcome) is not None and not reply.gone:
-                if isinstance(outcome, ChildDied):
-                    outcome = await lease.explain(outcome)
-                relay.tell(outcome, row.dialect)
+                await say_judged(self.judge, job, relay, self._clock.now)
+            return await self._end(relay, lease, row, request.record, left=reply.gone)
         finally:
             if relay is None:
                 release()
+                if request.record.tab is not None:
+                    request.record.tab.undo(self._clock.wall())
             else:
                 relay.close(release)
                 if relay.abandoned:
                     lease.abandon(job.keep_alive)
-                _note(request.record, relay.usage)
+                _note(request.record, job, relay, self._clock.now)
+                self._spend(request.record, relay.pieces if job.stream and relay.usage is None else 0)
 
-    async def _judged(self, job: Job, raw: bytes) -> None:
-        """No receipt for an answer that its own schema contradicts, whatever the engine was told (D19, E2)."""
-        assert job.schema is not None
-        if not await self.judge.agrees(job.schema, job.texts(raw)):
-            job.constraint = ""
+    @staticmethod
+    def _compatible(job: Job, lane: RawLane | None) -> Job:
+        """Its tools in words, for a model that is marked so. Pictures go to the child as they are, and its template drops the tools."""
+        if lane is None:
+            return job
+        if job.vision:
+            job.warnings = (*job.warnings, ignored("tools"))
+            return job
+        return job.compat(lane)
+
+    async def _prepare(self, job: Job, row: Row, lease: Lease, size: int) -> None:
+        """What is asked of a child before the request itself is; nearly always nothing."""
+        if job.talk is not None:
+            await job.talk.render(lease)
+        if job.echo is not None:
+            await job.echo.render(lease)
+        if self.limits.preflight and row.task is Task.CHAT and near(size, lease.ctx) and not job.vision:
+            await preflight(job, lease)
+
+    async def _end(
+        self, relay: Relay, lease: Lease, row: Row, record: RequestRecord, *, left: bool
+    ) -> BlazarError | None:
+        """Tell what is left to be told; what is not told, because another child may answer, comes back."""
+        if relay.wedged:
+            lease.condemn()
+        if (outcome := relay.outcome) is None or left:
+            return None
+        if relay.wedged and not relay.begun:
+            return outcome
+        if isinstance(outcome, ChildDied):
+            outcome = await lease.explain(outcome)
+        record.refuse(outcome)
+        relay.tell(outcome, row.dialect)
+        return None
+
+    def _pay_joined(self, record: RequestRecord) -> None:
+        """An answer that was another request's is as much an answer. Raises `OverQuota` where its key has no more."""
+        if record.tab is not None:
+            self._charge(record.tab, chat=True)
+            record.tab.settle(self._clock.wall(), admitted=True)
+            self._spend(record)
+
+    def _spend(self, record: RequestRecord, pieces: int = 0) -> None:
+        """What the answer cost is its key's. Of a stream that was broken off, by whomever, only its pieces are known."""
+        if record.tab is not None:
+            completion = record.completion_tokens or pieces
+            record.tab.spend(self._clock.now(), self._clock.wall(), record.prompt_tokens, completion)
 
     async def _load(self, job: Job, row: Row, request: LaneRequest, reply: Reply) -> None:
         """Load, or with `keep_alive` 0 unload: what a request without a prompt means to ollama."""
@@ -190,15 +318,24 @@ def _cancel(task: "asyncio.Task[object]") -> None:
     task.cancel()
 
 
-def _wait(request: LaneRequest) -> float:
-    """Seconds this request may wait in line: its own deadline, else the SLO of normal priority (D17)."""
+def _work(job: Job, request: LaneRequest) -> Work:
+    """Its place in the queue (D16). The record keeps what it got, not what it asked for."""
+    record, named = request.record, request.headers.get(PRIORITY_HEADER, b"").decode("latin-1")
+    size = len(request.body)
+    work = classify(Facts(named, _deadline(request), job.tools, job.raw, size, record.key, record.weight))
+    record.priority, record.work = _PRIORITIES[work.priority], _CLASSES[work.kind]
+    return work
+
+
+def _deadline(request: LaneRequest) -> float | None:
+    """Seconds that its caller lets it wait in line."""
     text = request.headers.get(DEADLINE_HEADER)
     if text is None:
-        return DEFAULT_WAIT
+        return None
     if _MILLISECONDS.fullmatch(text) is None:
         name = DEADLINE_HEADER.decode()
         raise Malformed(teaching.field_must(name, "milliseconds"), name)
-    return min(float(text) / 1000, LONGEST_WAIT)
+    return float(text) / 1000
 
 
 def _extra(lease: Lease) -> Headers:
@@ -207,6 +344,17 @@ def _extra(lease: Lease) -> Headers:
     return ((b"x-blazar-queue-ms", b"%d" % (waited * 1000)),) if waited >= 0.001 else ()
 
 
-def _note(record: RequestRecord, usage: Usage | None) -> None:
+def _note(record: RequestRecord, job: Job, relay: Relay, now: Callable[[], float]) -> None:
+    """What of its answer belongs into its record."""
+    usage = relay.usage
+    record.child_status, record.warnings = relay.child_status, job.warnings
+    if relay.failed:
+        record.note(now(), "failed_in_stream", status=relay.failed)
+    if relay.deserted:
+        record.note(now(), "client_left")
+    note_observed(record, job, relay, now())
     if usage is not None:
         record.prompt_tokens, record.completion_tokens = usage.prompt, usage.completion
+        record.cached_tokens = usage.cached
+        if job.keeps is not None:
+            job.keeps.usage = usage

@@ -25,6 +25,7 @@ from blazar.domain.wire.embedding import (
     as_base64,
     embed_reply,
     legacy_embed_reply,
+    loaded_reply,
     prompt_tokens,
     shortened,
     vectors,
@@ -220,6 +221,7 @@ class OllamaEmbedJob(_EmbedJob):
         self._legacy = legacy
         self._dimensions = want_dimensions({"dimensions": body.get("dimensions") or None})  # Go clients send 0 for none
         self._body = legacy_embed_request(body, self.model) if legacy else embed_request(body, self.model)
+        self.load_only = not self._body["input"]
 
     def whole(self, occasion: Occasion, raw: bytes) -> Whole:
         answer = self.decoded(self.pooled(raw, len(self._body["input"])))
@@ -229,6 +231,11 @@ class OllamaEmbedJob(_EmbedJob):
         count, turn = len(self._body["input"]), turn_of(self.model, occasion)
         said = embed_reply(answer, count, turn, occasion.elapsed(), self._dimensions)
         return Whole(codec.encode(said), usage)
+
+    def loaded(self, occasion: Occasion, reason: str) -> Whole:
+        del reason
+        said = loaded_reply(turn_of(self.model, occasion), occasion.elapsed(), legacy=self._legacy)
+        return Whole(codec.encode(said))
 
 
 def embeddings(raw: bytes) -> OpenAiEmbedJob:
@@ -250,7 +257,7 @@ def _count(value: Any) -> int:
     """How many inputs these are: a text, a list of texts, token ids, or a list of lists of token ids."""
     if value is None:
         raise Malformed(teaching.field_missing("input"), "input")
-    if isinstance(value, str):
+    if isinstance(value, str) and value:
         return 1
     if isinstance(value, list) and value:
         if all(isinstance(item, int) and not isinstance(item, bool) for item in value):

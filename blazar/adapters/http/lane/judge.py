@@ -1,4 +1,4 @@
-"""Whether the schema that a caller wants its answer to have is one, and whether a buffered answer has it (D19).
+"""Whether the schema that a caller wants its answer to have is one, and whether a buffered answer has it (D19) and what else is odd about it.
 
 The first is asked before anything is leased, so that a wrong one loads no model.
 
@@ -8,16 +8,27 @@ Must not keep the event loop: the library behind it is imported on the first que
 import asyncio
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from blazar.adapters.http.lane import codec
+from blazar.adapters.http.lane.job import formed
 from blazar.application.ports.schemas import Schemas
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
+from blazar.domain.sentinel import MOST_FINDINGS, Breach, Finding, Wanted, findings, nowhere, seen_in
+from blazar.domain.wire.answer import Answer
+from blazar.domain.wire.seen import Seen
 from blazar.domain.wire.structured import Asked
 
 MOST_KNOWN: Final = 1024
 """Schemas remembered as sound, by their digest: programs ask with the same one again and again."""
+
+
+class Verdict(NamedTuple):
+    """What was found, and whether a receipt for the schema may stand."""
+
+    found: tuple[Finding, ...] = ()
+    held: bool = True
 
 
 class SchemaJudge:
@@ -39,6 +50,37 @@ class SchemaJudge:
             self._sound.clear()
         self._sound.add(digest)
 
-    async def agrees(self, asked: Asked, texts: Sequence[str]) -> bool:
-        """Whether all of these are JSON of the schema."""
-        return await asyncio.to_thread(lambda: all(self._schemas.agrees(asked.schema, text) for text in texts))
+    async def judge(self, asked: Asked | None, answers: Sequence[Answer], wanted: Wanted | None) -> Verdict:
+        """`asked` is the schema that a receipt would vouch for, `wanted` what the sentinel holds the answers to; None: not asked."""
+        seens = [] if wanted is None else [seen_in(answer) for answer in answers]
+        texts = [text for answer in answers for text in formed(asked, answer)] if asked is not None else []
+        if asked is None and not _judges(wanted, seens):
+            return Verdict(_found(seens, wanted, nowhere))
+        return await asyncio.to_thread(self._judge, asked, texts, seens, wanted)
+
+    def _judge(
+        self, asked: Asked | None, texts: Sequence[str], seens: Sequence[Seen], wanted: Wanted | None
+    ) -> Verdict:
+        known: dict[tuple[int, str, bool], str | None] = {}  # what a receipt and an observation both ask
+
+        def breach(schema: Any, text: str, *, lenient: bool) -> str | None:
+            key = (id(schema), text, lenient)
+            if key not in known:
+                known[key] = self._schemas.breach(schema, text, lenient=lenient)
+            return known[key]
+
+        held = asked is None or all(breach(asked.schema, text, lenient=False) is None for text in texts)
+        return Verdict(_found(seens, wanted, breach), held)
+
+
+def _judges(wanted: Wanted | None, seens: Sequence[Seen]) -> bool:
+    """Whether anything in there has to have a schema: only that takes a thread."""
+    return wanted is not None and (
+        wanted.schema is not None or (bool(wanted.tools) and any(seen.calls for seen in seens))
+    )
+
+
+def _found(seens: Sequence[Seen], wanted: Wanted | None, breach: Breach) -> tuple[Finding, ...]:
+    if wanted is None:
+        return ()
+    return tuple(finding for seen in seens for finding in findings(seen, wanted, breach))[:MOST_FINDINGS]

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from blazar.adapters.http.lane.headers import warning_headers
 from blazar.adapters.http.lane.job import Keeps
+from blazar.adapters.http.lane.passing import PassingReply
 from blazar.adapters.http.lane.reply import LaneRequest, Reply
 from blazar.application.kept.keep_answer import LARGEST, KeepAnswer
 from blazar.application.kept.read_files import ReadFiles
@@ -77,11 +78,12 @@ class Keeper:
         return "" if saved is None else self._keep(saved)
 
 
-class KeptReply(Reply):
+class KeptReply(PassingReply):
     """A reply whose last bytes wait until the answer is written down. Refusals pass."""
 
     def __init__(self, reply: Reply, keeps: Keeps) -> None:
-        self._reply, self._keeps = reply, keeps
+        super().__init__(reply)
+        self._keeps = keeps
         self._head: tuple[int, Headers] | None = None
         self._copy: list[bytes] = []
         self._size = 0
@@ -140,42 +142,3 @@ class KeptReply(Reply):
         if self._head is not None:
             (status, headers), self._head = self._head, None
             self._reply.start(status, [*headers, *warning_headers([warning])] if warning else headers)
-
-    # The rest is the reply's own.
-
-    def abort(self) -> None:
-        self._reply.abort()
-
-    async def carry(self) -> None:
-        await self._reply.carry()
-
-    def release(self) -> None:
-        self._reply.release()
-
-    @property
-    def gone(self) -> bool:  # type: ignore[override] # the port's is a variable, and the door behind sets its own
-        return self._reply.gone
-
-    @property
-    def on_gone(self) -> Callable[[], None] | None:
-        return self._reply.on_gone
-
-    @on_gone.setter
-    def on_gone(self, call: Callable[[], None] | None) -> None:
-        self._reply.on_gone = call
-
-    @property
-    def on_pause(self) -> Callable[[], None] | None:
-        return self._reply.on_pause
-
-    @on_pause.setter
-    def on_pause(self, call: Callable[[], None] | None) -> None:
-        self._reply.on_pause = call
-
-    @property
-    def on_resume(self) -> Callable[[], None] | None:
-        return self._reply.on_resume
-
-    @on_resume.setter
-    def on_resume(self, call: Callable[[], None] | None) -> None:
-        self._reply.on_resume = call

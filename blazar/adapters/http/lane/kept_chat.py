@@ -54,7 +54,7 @@ class KeptChat(Keeps):
         return not self.stream or data[-_END:].rstrip().endswith(DONE_PAYLOAD)
 
     def saved(self, owner: str, sent: bytes, now: float) -> Saved | None:
-        stored = stored_chat(self._request, sent, stream=self.stream)
+        stored = stored_chat(self._request, sent, stream=self.stream, usage=self.usage)
         if stored is None:
             return None
         facts = json.dumps(stored.completion["metadata"])

@@ -4,12 +4,15 @@ Decides when a request must be parsed at all; what changes then is the domain's 
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 from blazar.adapters.http.lane import codec
+from blazar.adapters.http.lane.echoed import Echoed
 from blazar.adapters.http.lane.job import JSON_BODY, Job, Occasion, Stream, Whole, unused
 from blazar.adapters.http.lane.kept_chat import KeptChat
 from blazar.adapters.http.lane.peek import Peek, given, peek
+from blazar.adapters.http.lane.raw_chat_jobs import RawChatJob
 from blazar.adapters.http.lane.receipt import kept
 from blazar.adapters.http.lane.second import SecondTry
 from blazar.adapters.http.lane.several_jobs import SeveralJob
@@ -21,10 +24,22 @@ from blazar.domain.instance.idle import parse_keep_alive
 from blazar.domain.wire.answer import answer_of
 from blazar.domain.wire.completions import reshaped, tells_logprobs, want_logprobs
 from blazar.domain.wire.delta import Failed, Usage
+from blazar.domain.wire.echo import wants_echo
 from blazar.domain.wire.normalise import brings_media
-from blazar.domain.wire.openai import STRIPPED, check, normalise, passed, plan, refuse_unmade, reply_bytes
+from blazar.domain.wire.openai import (
+    STRIPPED,
+    check,
+    first_call_alone,
+    normalise,
+    passed,
+    plan,
+    refuse_unmade,
+    reply_bytes,
+)
 from blazar.domain.wire.polite import with_thought
-from blazar.domain.wire.sampling import check_sampling
+from blazar.domain.wire.raw_tools import RawLane
+from blazar.domain.wire.reach import within_reach
+from blazar.domain.wire.sampling import check_chat, check_choice, check_effort, check_sampling, check_types
 from blazar.domain.wire.several import split
 from blazar.domain.wire.structured import constraint_of, wanted_schema
 
@@ -44,6 +59,7 @@ class ChatJob(Job):
 
     num_ctx = 0
     load_only = False
+    observed = True
 
     def __init__(self, path: bytes, raw: bytes, seen: Peek) -> None:
         self._path, self._raw, self._seen = path, raw, seen
@@ -56,15 +72,23 @@ class ChatJob(Job):
         self._second = SecondTry("response_format")
         self._needs = "messages" if path == CHAT else "prompt"
         self.tools = path == CHAT and seen.offers_tools
+        self.refusable = path == CHAT
         if b'"messages"' not in raw and b'"prompt"' not in raw:
             check({}, self._needs)
         self._plan = plan(raw, seen, self.model)
         if seen.strips:
-            refuse_unmade(given(seen.echo), given(seen.best_of))
+            refuse_unmade(given(seen.echo) if path == CHAT else None, given(seen.best_of))
             self.keep_alive = parse_keep_alive(given(seen.keep_alive))
-        check_sampling(seen.stop, seen.logit_bias, seen.reasoning_effort)
+        check_sampling(seen.stop, seen.logit_bias, seen.reasoning_effort, seen.parallel_tool_calls)
+        check_types(seen.numbers, seen.tool_choice, seen.stream_options)
+        if path == CHAT:
+            check_chat(seen.max_tokens, seen.max_completion_tokens, seen.top_logprobs, seen.metadata)
+            check_effort(seen.reasoning_effort)
+            check_choice(seen.tool_choice, offered=self.tools)
+        self._alone = path == CHAT and seen.parallel_tool_calls is False
         self._bare = path != CHAT and want_logprobs(seen.logprobs)
-        if seen.strips or self._bare or self._plan.parse:
+        self.odds = "logprobs" if seen.logprobs or self._bare else ""
+        if seen.strips or self._bare or seen.wraps or self._plan.parse:
             self._parse()
             self._pass_if_same()
         if seen.constrains:
@@ -78,7 +102,7 @@ class ChatJob(Job):
             outcome.body.pop(field, None)
         if self._bare:
             outcome.body["logprobs"] = 1
-        self._same = outcome.same
+        self._same = not within_reach(outcome.body) and outcome.same
         self._body, self.warnings = outcome.body, (*self.warnings, *outcome.warnings)
         self.vision = brings_media(outcome.body.get("messages"))
 
@@ -95,6 +119,24 @@ class ChatJob(Job):
         if self._path != CHAT:
             sent = {**sent, "response_format": None}
         self.schema, self.constraint = wanted_schema(sent), constraint_of(sent)
+
+    def asks(self) -> Mapping[str, Any]:
+        """Of a body that may hold a long history only the few members that are read, as they came."""
+        offered = bytes(self._seen.tools) if self._path == CHAT else b""
+        return {**codec.limits_in(self._raw), "tools": codec.decode(offered) if offered else None}
+
+    def sample_by(self, defaults: Mapping[str, Any]) -> None:
+        if self._body is None:
+            self._parse()
+        assert self._body is not None
+        for name, value in defaults.items():
+            self._body.setdefault(name, value)
+
+    def compat(self, lane: RawLane) -> Job:
+        job = RawChatJob(self._raw).compat(lane)
+        if self.keeps is not None:
+            job.keeps = KeptChat(job, self._seen.store, self._raw)
+        return job
 
     def again(self, status: int, raw: bytes) -> ChildCall | None:
         if status < 400 or not self._second.may(status, raw, self.window_key):
@@ -122,8 +164,9 @@ class ChatJob(Job):
 
     def open_stream(self, occasion: Occasion) -> Stream:
         if self._path != CHAT:
-            return TextPassthrough(self.model, occasion, drop_usage=self._plan.drop_usage, bare=self._bare)
-        return Passthrough(self.model, occasion, drop_usage=self._plan.drop_usage)
+            text = TextPassthrough(self.model, occasion, drop_usage=self._plan.drop_usage, bare=self._bare)
+            return text if self.echo is None else self.echo.stream(text)
+        return Passthrough(self.model, occasion, drop_usage=self._plan.drop_usage, alone=self._alone)
 
     def whole(self, occasion: Occasion, raw: bytes) -> Whole:
         if self.constraint or b'"choices"' not in raw or _NO_CHOICE.search(raw) is not None:
@@ -133,9 +176,12 @@ class ChatJob(Job):
                 raise EngineSaid(answer.status, answer.message)
             self.constraint = kept(self.constraint, answer.text)
         said = with_thought(reply_bytes(raw, self.model), occasion.manners)
+        if self._alone and b'"tool_calls"' in said and first_call_alone(answer := codec.decode(said)):
+            said = codec.encode(answer)
         if self._path != CHAT and tells_logprobs(raw):
             said = codec.encode(reshaped(codec.decode(said), bare=self._bare))
-        return Whole(said, usage_in(raw))
+        whole = Whole(said, usage_in(raw))
+        return whole if self.echo is None else self.echo.whole(whole)
 
     def loaded(self, occasion: Occasion, reason: str) -> Whole:
         raise unused(occasion, reason)
@@ -152,7 +198,10 @@ def completion(raw: bytes) -> Job:
     seen = peek(raw)
     if not seen.suffix:
         one = _alone(seen) and _PROMPTS.search(raw) is None
-        return ChatJob(COMPLETIONS, raw, seen) if one else _several(COMPLETIONS, raw, seen)
+        job = ChatJob(COMPLETIONS, raw, seen) if one else _several(COMPLETIONS, raw, seen)
+        if wants_echo(given(seen.echo), seen.logprobs):
+            job.echo = Echoed(codec.body_object(raw))
+        return job
     refuse_unmade(given(seen.echo), given(seen.best_of))
     return InfillJob(codec.body_object(raw))
 

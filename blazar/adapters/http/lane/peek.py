@@ -12,6 +12,7 @@ from blazar.adapters.http.lane.codec import body_object, not_json
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
 from blazar.domain.wire.openai import IGNORED_CHAT, ignored_fields
+from blazar.domain.wire.reach import beyond
 
 
 class Peek(msgspec.Struct):
@@ -34,6 +35,28 @@ class Peek(msgspec.Struct):
     stop: Any = None
     logit_bias: Any = None
     reasoning_effort: Any = None
+    parallel_tool_calls: Any = None
+    # `sampling.NUMBERS`
+    temperature: Any = None
+    top_p: Any = None
+    max_tokens: Any = None
+    max_completion_tokens: Any = None
+    seed: Any = None
+    presence_penalty: Any = None
+    frequency_penalty: Any = None
+    # With three of those, and `logprobs`, what an engine would let wrap (`wire/reach.py`).
+    top_logprobs: Any = None
+    top_k: Any = None
+    n_predict: Any = None
+    n_probs: Any = None
+    n_keep: Any = None
+    n_discard: Any = None
+    min_keep: Any = None
+    repeat_last_n: Any = None
+    mirostat: Any = None
+    thinking_budget_tokens: Any = None
+    # What is attached to an answer.
+    metadata: Any = None
     # What the answer shall look like.
     response_format: Any = None
     json_schema: Any = None
@@ -66,6 +89,21 @@ class Peek(msgspec.Struct):
         raw = bytes(self.tools)
         return bool(raw) and self.tool_choice != "none" and _NO_TOOLS.fullmatch(raw) is None
 
+    @property
+    def numbers(self) -> tuple[Any, ...]:
+        """The values of `sampling.NUMBERS`, in their order."""
+        bounds = (self.max_tokens, self.max_completion_tokens, self.seed)
+        return (self.temperature, self.top_p, *bounds, self.presence_penalty, self.frequency_penalty)
+
+    @property
+    def wraps(self) -> bool:
+        """Whether an engine would take another number for one of these."""
+        told = (self.max_tokens, self.max_completion_tokens, self.seed, self.logprobs, self.top_logprobs)
+        own = (self.top_k, self.n_predict, self.n_probs, self.n_keep, self.n_discard, self.min_keep)
+        rest = (self.repeat_last_n, self.mirostat, self.thinking_budget_tokens)
+        values = told if own == _NO_OWN and rest == _NO_FORM else told + own + rest
+        return any(value is not None and beyond(value) for value in values)
+
     def form(self) -> dict[str, Any]:
         """The form, by the names that the fields have in the body."""
         return {"response_format": self.response_format, "json_schema": self.json_schema, "grammar": self.grammar}
@@ -86,6 +124,7 @@ _UNSET: Final = (msgspec.UNSET,) * 4
 _NO_TOOLS: Final = re.compile(rb"\s*(?:null|false|\[\s*\])\s*")
 _NO_FORM: Final = (None,) * 3
 _NOTHING: Final = (None,) * 4
+_NO_OWN: Final = (None,) * 6
 
 _PEEK: Final = msgspec.json.Decoder(Peek)
 

@@ -4,24 +4,29 @@ The status is decided before any byte (cases A12, C12): a child that fails first
 everything here is called by the event loop, and the coroutine in `core` wakes once, at the end.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from blazar.adapters.http.errors import JSON, problem, status_of
 from blazar.adapters.http.lane.headers import receipt_headers, retry_after_in, warning_headers
 from blazar.adapters.http.lane.job import Job, Occasion, Stream
+from blazar.adapters.http.lane.probing import Probe
 from blazar.adapters.http.lane.reply import Reply
-from blazar.adapters.http.lane.voice import spoken
+from blazar.adapters.http.lane.voice import converts, spoken
+from blazar.adapters.http.lane.watch import TICKS, Watch
 from blazar.application.ports.clock import Clock, Timer
 from blazar.application.ports.upstream import ChildCall, Exchange, Headers, Sink, Upstream
 from blazar.domain import teaching
 from blazar.domain.errors import BlazarError, ChildSilent, EngineSaid, Fault, Malformed, TooLarge
+from blazar.domain.instance.progress import Look
 from blazar.domain.kinds import Dialect
-from blazar.domain.manners import Manners
+from blazar.domain.manners import SLOTS, Manners
 from blazar.domain.wire.delta import Failed, Usage
 from blazar.domain.wire.envelopes import child_message
 from blazar.domain.wire.polite import as_it_is
-from blazar.domain.wire.refusal import callers_fault, field_in
+from blazar.domain.wire.refusal import callers_fault, models_fault
+from blazar.domain.wire.seen import Seen
+from blazar.domain.wire.wording import worded
 
 LARGEST_ERROR: Final = 1024 * 1024
 """Bytes kept of a child's error body; what it says fits in the first few hundred."""
@@ -44,6 +49,14 @@ class Limits(NamedTuple):
     fetches: bool = True
     late_tokens: int = 8192
     """`late_chunking_max_tokens`."""
+    preflight: bool = True
+    """`prompt_preflight`."""
+    singleflight: bool = True
+    """`singleflight`."""
+    observes: bool = True
+    """`sentinel`, and below `sentinel_enforce` and `sentinel_stall_secs`."""
+    enforces: bool = False
+    stall: float = 30.0
 
     def patience(self, manners: Manners) -> float:
         """How long a child of this kind may say nothing."""
@@ -58,10 +71,13 @@ class Relay(Sink):
         self._manners = occasion.manners
         job.window_key = occasion.window_key
         self._stream = job.open_stream(occasion) if job.stream else None
+        self._watch = job.watch
         self._upstream: Upstream | None = None
         self._exchange: Exchange | None = None
         self._silence_timer: Timer | None = None
         self._beat_timer: Timer | None = None
+        self._look_timer: Timer | None = None
+        self._probe: Probe | None = None
         self._status = 0
         self._retry_after = ""
         self._parts: list[bytes] = []
@@ -71,14 +87,19 @@ class Relay(Sink):
         self._fresh = False  # something was said since the last beat
         self._heard = False  # the child sent something since the silence timer was set
         self._held = False  # its client reads slowly: the child's silence is our doing
+        self.deserted = False  # its client went before the answer had ended
         self._left = False  # the client has gone, and the child computes to the end all the same
         self._release: Callable[[], None] | None = None
         self.outcome: BlazarError | None = None
         self.unjudged: bytes | None = None
-        """A whole answer that shall have a schema: what it is said with is known when it was judged (D19)."""
+        """A whole answer that shall have a schema, or looks odd: what it is said with is known when it was judged (D19)."""
         self.broken = False
         """The child answered 5xx or broke (case G6)."""
+        self.wedged = False
+        """The child has sent no head and computes nothing: another one may answer, as long as the client has not `begun` to read."""
         self.usage: Usage | None = None
+        self.pieces = 0
+        """Reads that brought something: of a stream no more than its tokens, for whoever must know what one cost that was broken off."""
 
     def launch(self, upstream: Upstream, clock: Clock, limits: Limits) -> None:
         """Send the request. A client that has gone meanwhile never reaches the child (case K4)."""
@@ -97,6 +118,29 @@ class Relay(Sink):
             self._listen(clock, patience)
         if self._stream is not None and limits.heartbeat:
             self._beat_timer = clock.call_later(limits.heartbeat, lambda: self._beat(clock, limits.heartbeat))
+        if self._stream is not None and self._watch is not None and limits.stall:
+            self._look(clock, self._watch, limits.stall)
+
+    @property
+    def seen(self) -> Sequence[Seen]:
+        """What is known of the answers of a stream that ended well."""
+        return () if self._stream is None else self._stream.seen()
+
+    @property
+    def child_status(self) -> int:
+        """What the child answered last; 0: nothing."""
+        return self._status
+
+    @property
+    def failed(self) -> int:
+        """The status of an error that a stream ended in although it had begun well; 0: none did."""
+        stream = self._stream
+        return stream.failed.status if stream is not None and stream.failed is not None else 0
+
+    @property
+    def begun(self) -> bool:
+        """Whether the client has got anything."""
+        return self._begun
 
     @property
     def abandoned(self) -> bool:
@@ -145,6 +189,7 @@ class Relay(Sink):
 
     def on_body(self, data: bytes) -> None:
         self._heard = True
+        self.pieces += 1
         sound = False
         try:
             if self._stream is not None and self._succeeded:
@@ -152,6 +197,8 @@ class Relay(Sink):
                 if self._stream.failed is not None:
                     self._end_stream(out)
                 elif out:
+                    if self._watch is not None and not out.startswith(b":"):  # a comment of the child's is no word
+                        self._watch.told = True
                     self._say(out)
             else:
                 self._collect(data)
@@ -184,6 +231,7 @@ class Relay(Sink):
                 verdict = self._said(400, raw)
             else:
                 verdict = self._said(self._status, raw)
+                self.broken = self.broken and not models_fault(self._status, str(verdict))
         except EngineSaid as error:
             self.broken = True
             verdict = error
@@ -195,16 +243,17 @@ class Relay(Sink):
                 self._settle(verdict)
 
     def _on_whole(self, raw: bytes) -> None:
-        """One that shall have a schema is judged first, and not on the loop: `core` has it done and calls `say_judged`."""
-        if self._job.schema is not None and self._job.constraint:
+        """One that shall have a schema, or looks odd, is judged first, and not in here: `core` has it done and calls `say_judged`."""
+        job, watch = self._job, self._watch
+        if (job.schema is not None and job.constraint) or (watch is not None and watch.suspects(job.raws(raw))):
             self.unjudged = raw
         else:
             self._say_whole(raw)
 
     def _said(self, status: int, raw: bytes) -> EngineSaid:
         """The child's own refusal, with the field that it names."""
-        text = child_message(raw, self._job.model)
-        return EngineSaid(status, text, field_in(text), self._retry_after)
+        text, field = worded(child_message(raw, self._job.model))
+        return EngineSaid(status, text, field, self._retry_after)
 
     def _go_on(self, stream: Stream) -> ChildCall | None:
         """A stream of the child has ended: with it the answer, or only a part of it."""
@@ -232,6 +281,8 @@ class Relay(Sink):
         job = self._job
         form_field = "response_format" if job.schema is None else job.schema.field
         call, made = spoken(call, self._manners, self._occasion.window, form_field)
+        if job.schema is not None and job.constraint and as_it_is(self._manners):
+            made = converts(job.schema)
         if made.warnings:
             job.warnings = tuple(dict.fromkeys((*job.warnings, *made.warnings)))
         # Of a tool that must be called other kinds are not known to hold the arguments to its schema.
@@ -271,7 +322,7 @@ class Relay(Sink):
         self.usage = stream.usage
         failed = stream.failed
         if failed is not None:
-            self.broken = failed.status >= 500
+            self.broken = failed.status >= 500 and not models_fault(failed.status, failed.message)
             if not self._begun and not stream.spoke(out):
                 self._settle(EngineSaid(failed.status, failed.message))
                 return
@@ -312,10 +363,31 @@ class Relay(Sink):
     def _on_silence(self, clock: Clock, seconds: float) -> None:
         if self._heard or self._held:
             self._listen(clock, seconds)
+        elif self._upstream is not None and self._asks_slots:
+            self._probe = Probe(self._upstream, clock, seconds, lambda look: self._on_looked(look, clock, seconds))
         else:
-            self.broken = True
-            say = teaching.child_drew_too_long if self._manners.draws else teaching.child_silent
-            self._settle(ChildSilent(say(self._job.model, seconds)))
+            self._give_up(seconds)
+
+    @property
+    def _asks_slots(self) -> bool:
+        """A head that takes long may only be a long answer; pictures have a bound of their own for that."""
+        return self._status == 0 and not self._left and SLOTS in self._manners.routes and not self._manners.draws
+
+    def _on_looked(self, look: Look, clock: Clock, seconds: float) -> None:
+        """What its slots say about a child without a head. One that computes is well, and stays: only this request ends."""
+        self._probe = None
+        if self._heard or self._held:
+            self._listen(clock, seconds)
+        elif look is Look.BUSY:
+            self._settle(ChildSilent(teaching.child_still_computing(self._job.model, seconds)))
+        else:
+            self.wedged = look is Look.WEDGED
+            self._give_up(seconds)
+
+    def _give_up(self, seconds: float) -> None:
+        self.broken = True
+        say = teaching.child_drew_too_long if self._manners.draws else teaching.child_silent
+        self._settle(ChildSilent(say(self._job.model, seconds)))
 
     def _pause(self) -> None:
         self._held = True
@@ -336,11 +408,19 @@ class Relay(Sink):
         self._fresh = False
         self._beat_timer = clock.call_later(interval, lambda: self._beat(clock, interval))
 
+    def _look(self, clock: Clock, watch: Watch, seconds: float) -> None:
+        """Every part of that time: whether the stream has stalled. Nothing is done per read but noting that there was one."""
+        if self._held:
+            watch.told = True
+        watch.look(clock.now(), seconds)
+        self._look_timer = clock.call_later(seconds / TICKS, lambda: self._look(clock, watch, seconds))
+
     def _leave(self) -> None:
         """The client has gone, during prefill too: the child's connection closes at once (cases K1, K2).
 
         ODD: a child that cannot be stopped keeps its place: how its answer ends is how we know when it is free.
         """
+        self.deserted = True
         if self._stream is not None or not self._manners.finishes:
             self._settle(None)
             return
@@ -361,9 +441,11 @@ class Relay(Sink):
             return
         self._over = True
         self.outcome = outcome
-        for timer in (self._silence_timer, self._beat_timer):
+        for timer in (self._silence_timer, self._beat_timer, self._look_timer):
             if timer is not None:
                 timer.cancel()
+        if self._probe is not None:
+            self._probe.cancel()
         if self._exchange is not None:
             self._exchange.abort()  # no-op after an end
         if not self._left:

@@ -27,6 +27,8 @@ class Reply(Protocol):
     caught up. The lane sets these three.
     """
 
+    shares: bool = True
+    """Whether the answer to an identical request will do."""
     gone: bool
     on_gone: Callable[[], None] | None
     on_pause: Callable[[], None] | None
@@ -51,5 +53,5 @@ class Reply(Protocol):
         ...
 
     def release(self) -> None:
-        """Let `carry` return once everything written so far has left."""
+        """Let one `carry` return once everything written so far has left; a request that is asked again carries again."""
         ...

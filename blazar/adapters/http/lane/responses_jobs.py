@@ -11,10 +11,11 @@ from blazar.adapters.http.lane import codec
 from blazar.adapters.http.lane.job import Keeps, Occasion, Stream, Whole, unused
 from blazar.adapters.http.lane.peek import model_of
 from blazar.adapters.http.lane.streams import COMMENT, EVENT_STREAM, Translated
-from blazar.adapters.http.lane.translated_jobs import TurnJob
+from blazar.adapters.http.lane.translated_jobs import Counts, TurnJob
 from blazar.application.kept.keep_answer import KEPT_SECONDS
 from blazar.application.ports.saved import Keeping, Saved
 from blazar.domain.wire.normalise import brings_media
+from blazar.domain.wire.reach import within_reach
 from blazar.domain.wire.responses import ResponseRequest, read_response
 from blazar.domain.wire.responses_items import Recalled, kept_items
 from blazar.domain.wire.responses_kept import KeptResponse, packed
@@ -25,7 +26,10 @@ class ResponsesJob(TurnJob, Keeps):
     """One response. Its id is made here, from randomness: a trace may be the caller's own word."""
 
     format_field = "text.format"
+    odds_field = "include"
     collects = False
+    observed = refusable = True
+    history_field = "input"
 
     def __init__(self, body: Mapping[str, Any]) -> None:
         self._given = {field: value for field, value in body.items() if value is not None}
@@ -33,6 +37,7 @@ class ResponsesJob(TurnJob, Keeps):
         self._asked = read_response(self._given, model_of(body.get("model")))
         super().__init__(self._given, lambda *_: self._asked.child)
         asked = self._asked
+        self.trims = asked.trims
         self.follows = asked.child.stream
         self.stream = asked.child.stream or asked.background
         self.stores, self.background = asked.store, asked.background
@@ -47,9 +52,12 @@ class ResponsesJob(TurnJob, Keeps):
     def recall(self, recalled: Recalled) -> None:
         self._asked = read_response(self._given, self.model, recalled)
         self._request = self._asked.child
+        within_reach(self._request.body)
         self.vision = brings_media(self._request.body.get("messages"))
         self.warnings = self._request.warnings
         self.writer = self._writer(self._asked)
+        if self.talk is not None:
+            self.compat(self.talk.lane)
 
     def begin(self, wall: float) -> None:
         """For a response in the background, which exists before it is answered."""
@@ -84,6 +92,27 @@ class ResponsesJob(TurnJob, Keeps):
         self.writer.moment = Moment(wall, occasion.elapsed)
 
 
+class InputTokensJob(Counts, ResponsesJob):
+    """`/v1/responses/input_tokens`: what a response to this would read, kept conversations included. Keeps nothing."""
+
+    observed = refusable = False
+
+    def __init__(self, body: Mapping[str, Any]) -> None:
+        kept = ("stream", "store", "background")
+        ResponsesJob.__init__(
+            self, {**{name: value for name, value in body.items() if name not in kept}, "store": False}
+        )
+        self.constraint = ""  # nothing is generated
+
+    def told(self, tokens: int) -> Mapping[str, Any]:
+        return {"object": "response.input_tokens", "input_tokens": tokens}
+
+
 def responses(raw: bytes) -> ResponsesJob:
     """`/v1/responses`."""
     return ResponsesJob(codec.body_object(raw))
+
+
+def input_tokens(raw: bytes) -> InputTokensJob:
+    """`/v1/responses/input_tokens`."""
+    return InputTokensJob(codec.body_object(raw))

@@ -28,6 +28,7 @@ ROWS: Final[dict[str, Row]] = {
     "/v1/chat/completions": Row(Dialect.OPENAI, Task.CHAT, openai_jobs.chat),
     "/v1/completions": Row(Dialect.OPENAI, Task.CHAT, openai_jobs.completion),
     "/v1/responses": Row(Dialect.OPENAI, Task.CHAT, responses_jobs.responses),
+    "/v1/responses/input_tokens": Row(Dialect.OPENAI, Task.CHAT, responses_jobs.input_tokens),
     "/v1/embeddings": Row(Dialect.OPENAI, Task.EMBED, embed_jobs.embeddings),
     "/v1/rerank": Row(Dialect.OPENAI, Task.RERANK, rerank_jobs.rerank),
     "/v1/reranking": Row(Dialect.OPENAI, Task.RERANK, rerank_jobs.rerank),

@@ -174,6 +174,7 @@ class RunReply(Reply):
 
     async def carry(self) -> None:
         await self._released.wait()
+        self._released.clear()
 
     def release(self) -> None:
         self._released.set()
@@ -238,19 +239,36 @@ class Runs(Backgrounds):
         job: Any = keeps
         if len(self._running) >= MOST_RUNNING:
             raise Busy(teaching.too_many_in_background(MOST_RUNNING), 5.0)
-        job.begin(self._clock.wall())
-        run = Run(job, request.record.key)
-        run.push(job.writer.queue())
-        warning = await self._write(job, run.owner)
+        record, begun = self._own_record(request.record), False
+        try:
+            job.begin(self._clock.wall())
+            run = Run(job, record.key)
+            run.push(job.writer.queue())
+            warning = await self._write(job, run.owner)
+            begun = True
+        finally:
+            if not begun and record.tab is not None:
+                record.tab.settle(self._clock.wall(), admitted=False)
         headers = warning_headers([*job.warnings, *([warning] if warning else [])])
-        record = RequestRecord(request.record.trace, request.record.started)  # the request's own ends with this answer
-        record.key = request.record.key
+        if record.tab is not None:
+            record.tab.account.running += (
+                1  # the same request: its place at the door stays taken until the work is done
+            )
         task = asyncio.create_task(self._work(run, job, request._replace(record=record), answer))
         self._running[run.id] = (run, task)
         if job.follows:
             await _follow(run, reply, headers)
         else:
             send_whole(reply, codec.encode(job.writer.response()), headers)
+
+    def _own_record(self, asked: RequestRecord) -> RequestRecord:
+        """The work's: the request's own ends with this answer. Raises `OverQuota` now, while its caller listens."""
+        record = RequestRecord(asked.trace, asked.started)
+        record.key, record.weight = asked.key, asked.weight
+        if asked.tab is not None:
+            record.tab = asked.tab.twin()
+            record.tab.reserve(self._clock.now(), self._clock.wall(), chat=True)
+        return record
 
     async def _work(self, run: Run, job: Behind, request: LaneRequest, answer: Answer) -> None:
         kept = False
@@ -265,6 +283,8 @@ class Runs(Backgrounds):
             run.push(job.writer.cancel())  # says nothing where it has ended
             kept = not await self._write(job, run.owner)
         finally:
+            if request.record.tab is not None:
+                request.record.tab.account.leave()
             self._running.pop(run.id, None)
             run.end(kept=kept)
             self._remember(run)

@@ -1,48 +1,81 @@
 """Who may come in: with keys configured everything needs one but health, `HEAD /` and preflights (D7); without, nothing does.
 
-Default-deny: a path nobody knows answers 401 before it answers 404. Preflights never get here, `cors` stands before.
+Default-deny: a path nobody knows answers 401 before it answers 404. Preflights never get here, `cors` stands before. A key's
+`max_concurrent` is judged here, before anything else of it; its place is held until the answer is drained or dropped.
 """
 
 import hmac
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from hashlib import sha256
-from typing import Final
+from typing import Final, NamedTuple
 
 from blazar.adapters.http.asgi import App, Receive, Scope, Send, headers_of
 from blazar.adapters.http.errors import refuse
-from blazar.adapters.http.layers.doors import Doors, Key
-from blazar.adapters.http.record import record_of
+from blazar.adapters.http.layers.doors import Doors
+from blazar.adapters.http.layers.quota_headers import telling
+from blazar.adapters.http.record import RequestRecord, record_of
 from blazar.adapters.http.routes import Gate, gate_of
+from blazar.application.access.accounts import Accounts
 from blazar.domain import teaching
 from blazar.domain.errors import Forbidden, Unauthorized
+from blazar.domain.keys import Key
+from blazar.domain.quota import Account
+from blazar.domain.tab import Tab
 
 OPEN_PATHS: Final = frozenset({"/health", "/healthz"})
 KEY_MODELS: Final = "blazar.key_models"
 """Where a scoped key's models lie in the scope; absent for a key that may use all."""
 
 
+class Entry(NamedTuple):
+    """A key as requests meet it. `plain` has no limit that this layer must watch."""
+
+    secret: bytes
+    name: str
+    weight: float
+    models: frozenset[str]
+    account: Account
+    plain: bool
+
+
 def authenticate(app: App, doors: Doors) -> App:
     """Let in who shows a configured key. Without keys this layer is not there at all."""
     if not doors.keys:
         return app
-    digests = [(sha256(key.key.encode()).digest(), key) for key in doors.keys]
+    entries = index_of(doors.keys, doors.accounts)
+    now = doors.clock.now
 
     def layer(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] == "lifespan" or _is_open(scope):
             return app(scope, receive, send)
-        key = _presented(headers_of(scope), digests)
-        if key is None:
+        entry = _presented(headers_of(scope), entries)
+        if entry is None:
             client = scope.get("client")
             doors.refused(client[0] if client else "", scope["path"])
             return refuse(scope, send, Unauthorized())
-        record_of(scope).key = key.name
-        if key.models:
-            if gate_of(scope.get("method", "GET"), scope["path"]) is Gate.MANAGE:
-                return refuse(scope, send, Forbidden(teaching.key_is_scoped(key.name)))
-            scope[KEY_MODELS] = frozenset(key.models)
-        return app(scope, receive, send)
+        record = record_of(scope)
+        record.key, record.weight = entry.name, entry.weight
+        record.tab = Tab(entry.account)
+        if entry.plain:
+            return _scoped(app, entry, scope, receive, send)
+        return _counted(app, entry, (scope, receive, telling(send, entry.account, now)), record)
 
     return layer
+
+
+def index_of(keys: Iterable[Key], accounts: Accounts) -> dict[bytes, Entry]:
+    """Every key by the digest of its secret: the time that a look-up takes tells nothing of any secret, nor how many there are."""
+    return {
+        sha256(secret := key.key.encode()).digest(): Entry(
+            secret,
+            key.name,
+            key.weight,
+            frozenset(key.models),
+            accounts.open(key),
+            key.max_concurrent is None and key.rpm is None and key.tpm is None,
+        )
+        for key in keys
+    }
 
 
 def _is_open(scope: Scope) -> bool:
@@ -50,19 +83,39 @@ def _is_open(scope: Scope) -> bool:
     return path in OPEN_PATHS or (path == "/" and scope.get("method") == "HEAD")
 
 
-def _presented(headers: dict[bytes, bytes], digests: list[tuple[bytes, Key]]) -> Key | None:
+async def _counted(app: App, entry: Entry, request: tuple[Scope, Receive, Send], record: RequestRecord) -> None:
+    """Hold one of the key's places until the app is done, however that ends. Refused for that it costs nothing else (case L3)."""
+    scope, receive, send = request
+    account = entry.account
+    if (exhausted := account.enter()) is not None:
+        assert record.tab is not None
+        await refuse(scope, send, record.tab.denied(exhausted))
+        return
+    try:
+        await _scoped(app, entry, scope, receive, send)
+    finally:
+        account.leave()
+
+
+def _scoped(app: App, entry: Entry, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+    """A key with a models list manages nothing; which models it may use is for those who know what a name means."""
+    if entry.models:
+        if gate_of(scope.get("method", "GET"), scope["path"]) is Gate.MANAGE:
+            return refuse(scope, send, Forbidden(teaching.key_is_scoped(entry.name)))
+        scope[KEY_MODELS] = entry.models
+    return app(scope, receive, send)
+
+
+def _presented(headers: dict[bytes, bytes], entries: dict[bytes, Entry]) -> Entry | None:
     """The key that the request shows, Bearer first. A client may send a dummy in one header and the key in the other."""
     scheme, _, secret = headers.get(b"authorization", b"").partition(b" ")
-    if scheme.lower() == b"bearer" and (key := _find(secret.strip(), digests)) is not None:
-        return key
+    if scheme.lower() == b"bearer" and (entry := _find(secret.strip(), entries)) is not None:
+        return entry
     secret = headers.get(b"x-api-key", b"")
-    return _find(secret, digests) if secret else None
+    return _find(secret, entries) if secret else None
 
 
-def _find(secret: bytes, digests: list[tuple[bytes, Key]]) -> Key | None:
-    # Digests of equal length compared in constant time: neither length nor prefix of a key can be timed.
-    shown = sha256(secret).digest()
-    for digest, key in digests:
-        if hmac.compare_digest(digest, shown):
-            return key
-    return None
+def _find(secret: bytes, entries: dict[bytes, Entry]) -> Entry | None:
+    entry = entries.get(sha256(secret).digest())
+    # Found by its digest, and then judged by every byte in constant time: no collision and no dict decides who comes in.
+    return entry if entry is not None and hmac.compare_digest(entry.secret, secret) else None

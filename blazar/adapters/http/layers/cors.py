@@ -26,7 +26,9 @@ _TOKENS: Final = re.compile(rb"[A-Za-z0-9!#$%&'*+.^_`|~, \t-]{1,4096}")
 METHODS: Final = b"GET, POST, PUT, PATCH, DELETE"
 EXPOSED: Final = (
     b"x-blazar-trace-id, x-request-id, request-id, retry-after, x-blazar-warning, x-blazar-structured-output, "
-    b"x-blazar-served-model, x-blazar-queue-ms, x-blazar-cache"
+    b"x-blazar-served-model, x-blazar-queue-ms, x-blazar-cache, "
+    b"x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests, "
+    b"x-ratelimit-limit-tokens, x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens"
 )
 _MAX_AGE: Final = b"600"  # seconds a browser may remember a preflight; a changed cors_origins shows within it
 _VARY: Final = (b"vary", b"origin")

@@ -1,24 +1,17 @@
 """What the layers must be told. Values and ports only: no layer reads configuration or the environment."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 from blazar.adapters.http.asgi import App
+from blazar.application.access.accounts import Accounts
 from blazar.application.ports.clock import Clock
 from blazar.application.ports.entropy import Entropy
 from blazar.application.ports.telemetry import Meter
+from blazar.domain.keys import Key
 
 BODY_LIMIT = 50 * 2**20
 """Bytes of one JSON body (D12)."""
-
-
-class Key(NamedTuple):
-    """One configured API key. `models` limits it to these; empty is an unscoped key, which may manage."""
-
-    name: str
-    key: str
-    models: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +23,7 @@ class Doors:
     entropy: Entropy
     machine_names: Callable[[], Collection[str]]
     keys: tuple[Key, ...] = ()
+    accounts: Accounts = field(default_factory=Accounts)  # what the keys have used: the same for the next doors
     cors_origins: tuple[str, ...] = ()
     allowed_hosts: tuple[str, ...] = ()
     body_limit: int = BODY_LIMIT

@@ -22,8 +22,7 @@ log = logging.getLogger(__name__)
 TRACE_HEADER: Final = b"x-blazar-trace-id"
 # Only our own form is echoed: a caller's arbitrary text must not get into logs and headers.
 _TRACE = re.compile(rb"plm-[0-9a-f]{1,32}-[0-9]{1,20}")
-CLIENT_LEFT: Final = 499
-"""Recorded where the client went before a status was decided; never sent."""
+PARENT_HEADER: Final = b"traceparent"
 
 # What tells that an answer has begun, in both kinds of scope, and the status where the message has none.
 _STARTS: Final = {
@@ -44,9 +43,11 @@ def request_log(app: App, doors: Doors) -> App:
         if scope["type"] == "lifespan":
             await app(scope, receive, send)
             return
-        asked = headers_of(scope).get(TRACE_HEADER)
+        headers = headers_of(scope)
+        asked = headers.get(TRACE_HEADER)
         trace = asked.decode() if asked and _TRACE.fullmatch(asked) else f"plm-{boot}-{next(numbers)}"
         record = scope[RECORD] = RequestRecord(trace, now())
+        record.parent = headers.get(PARENT_HEADER, b"")
         watch = _Watch(send, record, now)
         try:
             await app(scope, receive, watch)
@@ -93,20 +94,5 @@ class _Watch:
 def _served(scope: Scope, record: RequestRecord, end: float) -> Served:
     path: str = scope["path"]
     client = scope.get("client")
-    return Served(
-        trace=record.trace,
-        key=record.key,
-        method=scope.get("method", "WEBSOCKET"),
-        path=path,
-        dialect=record.dialect or dialect_of(path).value,
-        model=record.model,
-        status=record.status or CLIENT_LEFT,
-        seconds=end - record.started,
-        queue_seconds=record.queue_seconds,
-        first_byte_seconds=record.first_byte - record.started if record.first_byte else 0.0,
-        prompt_tokens=record.prompt_tokens,
-        completion_tokens=record.completion_tokens,
-        stream=record.stream,
-        peer=client[0] if client else "",
-        queue_depth=record.queue_depth,
-    )
+    dialect = record.dialect or dialect_of(path).value
+    return record.served(scope.get("method", "WEBSOCKET"), path, dialect, client[0] if client else "", end)

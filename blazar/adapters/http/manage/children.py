@@ -19,13 +19,18 @@ from blazar.domain.records import Model
 from blazar.domain.wire import ollama_listing
 
 
+def _unknown(_: str) -> None:
+    """Nobody measures."""
+
+
 @dataclass(frozen=True, slots=True)
 class Children:
-    """What these routes call."""
+    """What these routes call. `speed(key)` is how many tokens a second an instance's last answers came with."""
 
     supervising: Supervising
     list_models: Callable[[], list[Model]]
     clock: Clock
+    speed: Callable[[str], float | None] = _unknown
 
 
 def children_blueprint(parts: Children) -> Blueprint:
@@ -33,7 +38,7 @@ def children_blueprint(parts: Children) -> Blueprint:
 
     def rows(views: list[InstanceView]) -> list[dict[str, Any]]:
         models = {model.name: model for model in parts.list_models()}
-        return [_row(view, models, parts.clock.wall()) for view in views]
+        return [_row(view, models, parts.clock.wall(), parts.speed(view.key)) for view in views]
 
     async def ps() -> Response:
         return reply({"models": rows(parts.supervising.views())})
@@ -55,7 +60,7 @@ def children_blueprint(parts: Children) -> Blueprint:
     return blueprint("children", {"ps": ps, "reset": reset, "load": load, "evict": evict})
 
 
-def _row(view: InstanceView, models: Mapping[str, Model], wall: float) -> dict[str, Any]:
+def _row(view: InstanceView, models: Mapping[str, Model], wall: float, speed: float | None) -> dict[str, Any]:
     """Ollama's fields, which its clients read, then ours, which they ignore. Sizes are bytes, estimate and measured apart (B20)."""
     model = models.get(view.model) or _stranger(view)
     stays = view.expires_at == 0
@@ -75,6 +80,7 @@ def _row(view: InstanceView, models: Mapping[str, Model], wall: float) -> dict[s
         "in_flight": view.in_flight,
         "abandoned": view.abandoned,
         "waiting": view.waiting,
+        "queued": [{"priority": urgency, "work": work, "waiting": count} for urgency, work, count in view.queued],
         "rss": view.rss,
         "planned": view.planned,
         "measured": view.measured,
@@ -82,6 +88,10 @@ def _row(view: InstanceView, models: Mapping[str, Model], wall: float) -> dict[s
         "devices": dict(view.devices),
         "load_seconds": view.load_seconds,
         "until_seconds": None if stays else max(0, round(view.expires_at - wall)),
+        "cache_hint": view.cache_hint,
+        "tokens_per_second": speed,
+        "spec_accept": view.spec_accept,
+        "blazar_sleeping": view.sleeping,
         "outdated": view.outdated,
         "notes": list(view.notes),
         "last_error": view.last_error,

@@ -24,12 +24,20 @@ _COMMENT: Final = b": \n\n"
 _MOST_DIGITS: Final = 15
 
 
+def _verbatim() -> Callable[[str], str]:
+    return str
+
+
 @dataclass(frozen=True, slots=True)
 class EventPages:
-    """What this route listens to. `standing()` is what holds still although it was told before: who begins to listen hears it first."""
+    """What this route listens to. `standing()` is what holds still although it was told before: who begins to listen hears it first.
+
+    `scrub()` is what a text goes through for whoever asks for that (`scrub=true`): whoever shows it to people.
+    """
 
     feed: EventFeed
     standing: Callable[[], Sequence[Told]] = tuple
+    scrub: Callable[[], Callable[[str], str]] = _verbatim
 
 
 def events_blueprint(parts: EventPages) -> Blueprint:
@@ -37,7 +45,8 @@ def events_blueprint(parts: EventPages) -> Blueprint:
 
     async def stream() -> Response:
         after = _after(request.headers.get("last-event-id", "") or request.args.get("after", ""))
-        body: Any = b"" if request.method == "HEAD" else _written(parts, after)
+        scrub = parts.scrub() if _wishes(request.args.get("scrub", "")) else str
+        body: Any = b"" if request.method == "HEAD" else _written(parts, after, scrub)
         response = Response(body, content_type="text/event-stream")
         response.headers["cache-control"] = "no-store"
         response.headers["x-accel-buffering"] = "no"  # nginx would gather events until its buffer is full
@@ -55,32 +64,41 @@ def _after(text: str) -> int | None:
     return int(text)
 
 
-async def _written(parts: EventPages, after: int | None) -> AsyncIterator[bytes]:
+def _wishes(text: str) -> bool:
+    if text not in ("", "true", "false"):
+        raise Malformed(teaching.field_must("scrub", "boolean"), "scrub")
+    return text == "true"
+
+
+async def _written(parts: EventPages, after: int | None, scrub: Callable[[str], str]) -> AsyncIterator[bytes]:
+    def written(told: Sequence[Told]) -> bytes:
+        return b"".join(event_bytes(one, scrub) for one in told)
+
     listening = parts.feed.listen(after)
     # Who comes back has heard it, or gets it with what he missed.
     standing = parts.standing() if after is None else ()
     try:
         # The head leaves with the first bytes, and the client knows that it hears.
-        yield _COMMENT + b"".join(map(event_bytes, standing))
+        yield _COMMENT + written(standing)
         while (told := await listening.next(KEEP_ALIVE_SECS)) is not None:
-            yield b"".join(map(event_bytes, told)) or _COMMENT
+            yield written(told) or _COMMENT
     finally:
         listening.close()
 
 
-def event_bytes(told: Told) -> bytes:
+def event_bytes(told: Told, scrub: Callable[[str], str] = str) -> bytes:
     """One event. JSON without characters beyond ASCII: what a child printed may hold anything, and no line end gets through."""
     number = f"id: {told.id}\n" if told.id else ""
     data = {"at": rfc3339(told.at), "kind": told.kind, **told.facts}
-    return f"{number}event: {told.kind}\ndata: {json.dumps(_plain(data), separators=(',', ':'))}\n\n".encode()
+    return f"{number}event: {told.kind}\ndata: {json.dumps(_plain(data, scrub), separators=(',', ':'))}\n\n".encode()
 
 
-def _plain(fact: Any) -> Any:
+def _plain(fact: Any, scrub: Callable[[str], str]) -> Any:
     """A fact as JSON has it; what it has not becomes text, a number without end null."""
     if isinstance(fact, dict):
-        return {str(name): _plain(value) for name, value in fact.items()}
+        return {str(name): _plain(value, scrub) for name, value in fact.items()}
     if isinstance(fact, list | tuple):
-        return [_plain(value) for value in fact]
+        return [_plain(value, scrub) for value in fact]
     if isinstance(fact, float):
         return fact if math.isfinite(fact) else None
-    return fact if fact is None or isinstance(fact, bool | int | str) else str(fact)
+    return fact if fact is None or isinstance(fact, bool | int) else scrub(str(fact))

@@ -19,8 +19,8 @@ _THINKING = re.compile(r"<think>|\benable_thinking\b|\breasoning_content\b")
 _INFILL_KEYS: Final = ("tokenizer.ggml.fim_mid_token_id", "tokenizer.ggml.middle_token_id")
 
 
-def facts_of(shown: show_model.Shown, *, verbose: bool, seeing: bool = False) -> Shown:
-    """Everything that the listing adds to the row. `seeing`: its child is given a projector for pictures."""
+def facts_of(shown: show_model.Shown, *, verbose: bool, seeing: bool = False, worded: bool = False) -> Shown:
+    """Everything that the listing adds to the row. `seeing`: its child is given a projector for pictures; `worded`: tools in words."""
     model, metadata, (file, encoder), overlay = shown
     if overlay.template:
         metadata = {**metadata, TEMPLATE_KEY: overlay.template}
@@ -29,7 +29,7 @@ def facts_of(shown: show_model.Shown, *, verbose: bool, seeing: bool = False) ->
     return Shown(
         metadata=dict(metadata) if verbose else _brief(metadata),
         template=_text(metadata, TEMPLATE_KEY),
-        capabilities=capabilities_of(model, metadata, seeing=seeing),
+        capabilities=capabilities_of(model, metadata, seeing=seeing, worded=worded),
         license="\n".join(overlay.license) or _text(metadata, "general.license"),
         projector=file,
         projector_metadata=dict(encoder) if verbose else _brief(encoder),
@@ -37,7 +37,9 @@ def facts_of(shown: show_model.Shown, *, verbose: bool, seeing: bool = False) ->
     )
 
 
-def capabilities_of(model: Model, metadata: Mapping[str, Any], *, seeing: bool = False) -> tuple[str, ...]:
+def capabilities_of(
+    model: Model, metadata: Mapping[str, Any], *, seeing: bool = False, worded: bool = False
+) -> tuple[str, ...]:
     """Ollama's words, in its order (types/model/capability.go; `image` is a model that draws, and `rerank`, which it has no word for, one that scores documents)."""
     if model.weights is Weights.DIFFUSION:
         return ("image",)
@@ -47,7 +49,7 @@ def capabilities_of(model: Model, metadata: Mapping[str, Any], *, seeing: bool =
     able = {
         "completion": True,
         "vision": seeing or any(".vision." in key for key in metadata),
-        "tools": bool(_TOOLS.search(template)),
+        "tools": worded or bool(_TOOLS.search(template)),
         "insert": any(key in metadata for key in _INFILL_KEYS),
         "thinking": bool(_THINKING.search(template)),
     }

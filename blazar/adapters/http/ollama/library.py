@@ -27,7 +27,7 @@ class Remove(Protocol):
 
 
 def blind(_: Model) -> bool:
-    """Where nobody knows which models have a projector."""
+    """Where nobody knows which models have a projector, or get their tools in words."""
     return False
 
 
@@ -44,6 +44,7 @@ class Library:
     takes_pictures: Callable[[Model], bool] = blind
     catch_up: Callable[[], Awaitable[None]] = settled
     """Has the configuration read again where it has changed: overlays go with their models."""
+    words_tools: Callable[[Model], bool] = blind
 
 
 def library_blueprint(parts: Library) -> Blueprint:
@@ -57,7 +58,9 @@ def library_blueprint(parts: Library) -> Blueprint:
         # The first look at a file reads its header, which takes as long as its vocabulary is large.
         shown = await asyncio.to_thread(parts.show_model, body.model)
         seeing = await asyncio.to_thread(parts.takes_pictures, shown.model)
-        return reply(ollama_listing.show(shown.model, facts_of(shown, verbose=body.verbose, seeing=seeing)))
+        worded = await asyncio.to_thread(parts.words_tools, shown.model)
+        facts = facts_of(shown, verbose=body.verbose, seeing=seeing, worded=worded)
+        return reply(ollama_listing.show(shown.model, facts))
 
     async def delete() -> Response:
         body = await read(DeleteBody)
@@ -77,7 +80,9 @@ def library_blueprint(parts: Library) -> Blueprint:
 
     async def has_blob(digest: str) -> Response:
         there = await asyncio.to_thread(parts.has_blob, digest)
-        return Response(b"", status=200 if there else 404)
+        made = Response(b"", status=200 if there else 404)
+        del made.headers["content-type"]  # the framework's own, and there is no content
+        return made
 
     handlers: dict[str, Handler] = {
         "tags": tags,

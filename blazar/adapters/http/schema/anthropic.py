@@ -46,10 +46,13 @@ class TokenCount(Wire):
 
 
 class AnthropicUsage(Wire):
-    """Token counts."""
+    """Token counts. Most engines do not count thoughts apart: theirs is then their share of the text."""
 
     input_tokens: int
     output_tokens: int
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    output_tokens_details: dict[str, int] | None = None
 
 
 class AnthropicReply(Wire):

@@ -2,9 +2,10 @@
 
 from typing import Annotated, Any
 
-from pydantic import AliasChoices, Field
+from pydantic import AfterValidator, AliasChoices, Field
 
 from blazar.adapters.http.schema.wire import Wire
+from blazar.domain.names import untagged
 
 # ollama's older clients say `name`.
 ModelName = Annotated[str, Field(min_length=1, validation_alias=AliasChoices("model", "name"))]
@@ -30,13 +31,13 @@ class CopyBody(Wire):
     """POST /api/copy."""
 
     source: Annotated[str, Field(min_length=1)]
-    destination: Annotated[str, Field(min_length=1)]
+    destination: Annotated[str, Field(min_length=1), AfterValidator(untagged)]
 
 
 class CreateBody(Wire):
     """POST /api/create; streams unless told otherwise."""
 
-    model: ModelName
+    model: Annotated[ModelName, AfterValidator(untagged)]
     from_: Annotated[str | None, Field(alias="from")] = None
     """A model of the catalog."""
     files: dict[str, Any] | None = None
@@ -210,6 +211,14 @@ class Tags(Wire):
     models: list[Tag]
 
 
+class Queued(Wire):
+    """How many requests of one priority and class wait."""
+
+    priority: str
+    work: str
+    waiting: int
+
+
 class Running(Wire):
     """One loaded model: ollama's fields, then ours. Sizes are bytes."""
 
@@ -232,6 +241,8 @@ class Running(Wire):
     abandoned: int
     """Of those in flight: their clients have left, and the engine computes them to their end."""
     waiting: int
+    queued: list[Queued]
+    """The same by priority and class; first those whose turn comes first."""
     rss: int
     planned: int
     """What the plan counts, all places together; 0: nobody could count it."""
@@ -244,6 +255,14 @@ class Running(Wire):
     load_seconds: float
     until_seconds: int | None = None
     """Until it is unloaded if nobody asks; null: it stays, or is busy."""
+    cache_hint: float | None = None
+    """Share of its prompts that its cache held, smoothed over minutes; null: not known, or its engine does not tell."""
+    spec_accept: float | None = None
+    """The same of what was guessed ahead for it and was right."""
+    tokens_per_second: float | None = None
+    """How fast its last streamed answers came, smoothed; null: none did yet."""
+    blazar_sleeping: bool
+    """It let its memory go until it is asked for again (`idle_sleep_secs`)."""
     outdated: bool
     """The configuration means otherwise by now: it is replaced once nothing runs on it."""
     notes: list[str]

@@ -382,6 +382,16 @@ class BatchBody(Wire):
     output_expires_after: Lifetime | None = None
 
 
+class ResponseTokens(Wire):
+    """Token counts; the input's include cached ones. Where an engine does not count thoughts apart, theirs is their share of the text."""
+
+    input_tokens: int
+    input_tokens_details: dict[str, int]
+    output_tokens: int
+    output_tokens_details: dict[str, int]
+    total_tokens: int
+
+
 class BatchCounts(Wire):
     """How many requests there are, and what became of how many."""
 
@@ -414,6 +424,10 @@ class BatchObject(Wire):
     cancelling_at: int | None = None
     cancelled_at: int | None = None
     request_counts: BatchCounts
+    usage: ResponseTokens
+    """Of all answers so far."""
+    model: str | None = None
+    """The one that all requests name."""
     metadata: dict[str, str] | None = None
 
 

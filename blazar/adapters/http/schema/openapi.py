@@ -13,13 +13,14 @@ from pydantic.json_schema import models_json_schema
 
 from blazar.adapters.http.errors import dialect_of
 from blazar.adapters.http.routes import ROUTES, Gate, Route
-from blazar.adapters.http.schema import anthropic, manage, ollama, openai, responses
+from blazar.adapters.http.schema import anthropic, keys, manage, ollama, openai, responses, stories
 from blazar.domain.kinds import Dialect
 
 BODIES: Final[dict[str, type[BaseModel]]] = {
     "lane.chat_completions": openai.ChatCompletionBody,
     "lane.completions": openai.CompletionBody,
     "lane.responses": responses.ResponseBody,
+    "lane.input_tokens": responses.InputTokensBody,
     "completions.update": responses.MetadataBody,
     "lane.embeddings": openai.EmbeddingBody,
     "lane.rerank": openai.RerankBody,
@@ -41,6 +42,8 @@ BODIES: Final[dict[str, type[BaseModel]]] = {
     "children.load": manage.LoadBody,
     "children.evict": manage.EvictBody,
     "fit.preview": manage.FitBody,
+    "keys.add": keys.NewKey,
+    "keys.update": keys.KeySettings,
     "batches.create": openai.BatchBody,
     "message_batches.create": anthropic.MessageBatchBody,
 }
@@ -60,6 +63,7 @@ ANSWERS: Final[dict[str, tuple[type[BaseModel], ...]]] = {
     "completions.delete": (responses.Deleted,),
     "completions.messages": (responses.StoredMessages,),
     "lane.responses": (responses.ResponseObject,),
+    "lane.input_tokens": (responses.InputTokens,),
     "responses.one": (responses.ResponseObject,),
     "responses.delete": (responses.Deleted,),
     "responses.input_items": (responses.InputItems,),
@@ -101,7 +105,15 @@ ANSWERS: Final[dict[str, tuple[type[BaseModel], ...]]] = {
     "children.load": (ollama.Running,),
     "children.evict": (manage.Evicted,),
     "fit.preview": (manage.FitAnswer,),
+    "why.stories": (stories.Stories,),
     "config.show": (manage.Configuration,),
+    "keys.listing": (keys.KeyList,),
+    "keys.one": (keys.ApiKeyRow,),
+    "keys.add": (keys.ApiKeyTold,),
+    "keys.update": (keys.ApiKeyRow,),
+    "keys.rotate": (keys.ApiKeyTold,),
+    "keys.delete": (keys.KeyDeleted,),
+    "keys.usage": (keys.KeyUsage,),
     "reports.explain": (manage.Explanation,),
     "reports.engines": (manage.Engines,),
     "reports.doctor": (manage.Doctor,),
@@ -139,7 +151,9 @@ ERRORS: Final[dict[Dialect, type[BaseModel]]] = {
 
 QUERIES: Final = {
     "reports.explain": (("model", True),),
-    "events.stream": (("after", False),),
+    "keys.usage": (("days", False),),
+    "why.stories": (("trace", False), ("model", False), ("limit", False)),
+    "events.stream": (("after", False), ("scrub", False)),
     "models.listing": (("limit", False), ("after_id", False), ("before_id", False)),
     "completions.page": (("model", False), ("limit", False), ("after", False), ("order", False)),
     "completions.messages": (("limit", False), ("after", False), ("order", False)),
@@ -149,6 +163,15 @@ QUERIES: Final = {
     "batches.listing": (("limit", False), ("after", False)),
     "message_batches.listing": (("limit", False), ("after_id", False), ("before_id", False)),
 }
+
+_QUERY_TYPES: Final[dict[str, dict[str, Any]]] = {
+    "limit": {"type": "integer", "minimum": 1},
+    "days": {"type": "integer", "minimum": 1, "maximum": 400},
+    "order": {"type": "string", "enum": ["asc", "desc"]},
+    "stream": {"type": "boolean"},
+    "scrub": {"type": "boolean"},
+}
+"""Whatever is not here is text."""
 
 _DESCRIPTION: Final = "Local inference over unmodified engines, in the OpenAI, ollama and Anthropic dialects."
 
@@ -211,7 +234,12 @@ def _operation(route: Route) -> dict[str, Any]:
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
         for name in re.findall(r"\{(\w+)\}", route.path)
     ] + [
-        {"name": name, "in": "query", "required": required, "schema": {"type": "string"}}
+        {
+            "name": name,
+            "in": "query",
+            "required": required,
+            "schema": _QUERY_TYPES.get(name, {"type": "string"}),
+        }
         for name, required in QUERIES.get(route.key, ())
     ]
     if parameters:
@@ -233,6 +261,8 @@ def _responses(route: Route) -> dict[str, Any]:
     if route.key in REFUSED:
         return {"400": {"description": "Refused, and what to do instead", "content": error}}
     good: dict[str, Any] = {"description": "Done"}
+    if route.method == "HEAD":
+        return {"200": good, "default": {"description": "It is not there, or an error"}}
     if answers := ANSWERS.get(route.key):
         schemas = [_ref(model) for model in answers]
         content = {"application/json": {"schema": schemas[0] if len(schemas) == 1 else {"anyOf": schemas}}}

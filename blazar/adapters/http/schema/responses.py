@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from blazar.adapters.http.schema.openai import ChatCompletion, ChatMessage
+from blazar.adapters.http.schema.openai import ChatCompletion, ChatMessage, ResponseTokens
 from blazar.adapters.http.schema.wire import Wire
 
 
@@ -25,6 +25,8 @@ class ResponseBody(Wire):
     reasoning: dict[str, Any] | None = None
     """`effort`; with a `summary` thoughts are told as summaries."""
     max_output_tokens: int | None = None
+    truncation: Literal["auto", "disabled"] | None = None
+    """`auto`: a conversation that is longer than the window loses its beginning, and `x-blazar-warning` says how much."""
     temperature: float | None = None
     top_p: float | None = None
     metadata: dict[str, str] | None = None
@@ -34,19 +36,33 @@ class ResponseBody(Wire):
     """Answer at once, and work on it while nobody waits."""
     stream: bool | None = None
     include: list[str] | None = None
-    """`reasoning.encrypted_content` hands thoughts out for keeping."""
+    """`reasoning.encrypted_content` hands thoughts out for keeping, `message.output_text.logprobs` tells probabilities."""
+    top_logprobs: int | None = None
+    """So many alternatives to each token, up to 20."""
     keep_alive: int | float | str | None = None
     """An extension: how long the model stays when idle."""
 
 
-class ResponseTokens(Wire):
-    """Token counts; the input's include cached ones. Engines do not count thoughts apart: theirs is their share of the text."""
+class InputTokensBody(Wire):
+    """POST /v1/responses/input_tokens: what a response would be asked for with."""
 
+    model: str
+    input: str | list[dict[str, Any]]
+    instructions: str | None = None
+    previous_response_id: str | None = None
+    tools: list[dict[str, Any]] | None = None
+    tool_choice: str | dict[str, Any] | None = None
+    parallel_tool_calls: bool | None = None
+    text: dict[str, Any] | None = None
+    reasoning: dict[str, Any] | None = None
+    truncation: Literal["auto", "disabled"] | None = None
+
+
+class InputTokens(Wire):
+    """What the whole rendered prompt costs."""
+
+    object: Literal["response.input_tokens"]
     input_tokens: int
-    input_tokens_details: dict[str, int]
-    output_tokens: int
-    output_tokens_details: dict[str, int]
-    total_tokens: int
 
 
 class ResponseObject(Wire):

@@ -18,12 +18,19 @@ from hypercorn.events import Closed, Event, RawData, Updated
 from hypercorn.protocol import ProtocolWrapper
 from hypercorn.typing import AppWrapper, ASGIFramework
 
+from blazar.adapters.http.server.http2 import READER_SECONDS, use_bounds
 from blazar.adapters.http.server.plain import PlainProtocol
 
 if TYPE_CHECKING:
+    import ssl
+
     from hypercorn.asyncio.task_group import TaskGroup
 
 _NOTHING: Final = RawData(b"")
+HANDSHAKE_SECONDS: Final = 10.0
+"""Nobody is greeted before that is done: a client that never ends it must not hold a connection."""
+GOODBYE_SECONDS: Final = 2.0
+"""For the client's word that it has seen ours."""
 
 
 class ClientReader(asyncio.StreamReader):
@@ -42,9 +49,14 @@ class ClientReader(asyncio.StreamReader):
 Streams = tuple[ClientReader, asyncio.StreamWriter]
 
 
+_LITTLE: Final = 16 * 1024
+"""Bytes below which a transport takes more without waiting."""
+
+
 class ServerConfig(Config):
     """Hypercorn's configuration; the headers of its own, among them the date, are made once a second and not per answer."""
 
+    reader_patience: float = READER_SECONDS
     _made: tuple[str, int, list[tuple[bytes, bytes]]] = ("", 0, [])
 
     def response_headers(self, protocol: str) -> list[tuple[bytes, bytes]]:
@@ -55,8 +67,18 @@ class ServerConfig(Config):
         return self._made[2]
 
 
-async def serve_clients(app: ASGIFramework, config: Config, listener: socket.socket, closing: asyncio.Event) -> None:
-    """Until `closing`; then idle connections close, and the others have `graceful_timeout` seconds for their answers."""
+async def serve_clients(
+    app: ASGIFramework,
+    config: Config,
+    listener: socket.socket,
+    closing: asyncio.Event,
+    tls: "ssl.SSLContext | None" = None,
+) -> None:
+    """Until `closing`; then idle connections close, and the others have `graceful_timeout` seconds for their answers.
+
+    With `tls`, HTTPS is spoken, and HTTP/2 with who wants that.
+    """
+    use_bounds()
     wrapped, context = ASGIWrapper(app), WorkerContext(None)
     open_now: dict[asyncio.Task[None], ClientConnection] = {}
 
@@ -71,7 +93,7 @@ async def serve_clients(app: ASGIFramework, config: Config, listener: socket.soc
         finally:
             del open_now[task]
 
-    server = await listen(greet, listener, config.backlog)
+    server = await listen(greet, listener, config.backlog, tls)
     try:
         await closing.wait()
     finally:
@@ -85,7 +107,10 @@ async def serve_clients(app: ASGIFramework, config: Config, listener: socket.soc
 
 
 async def listen(
-    greet: Callable[[Any, asyncio.StreamWriter], Awaitable[None]], listener: socket.socket, backlog: int
+    greet: Callable[[Any, asyncio.StreamWriter], Awaitable[None]],
+    listener: socket.socket,
+    backlog: int,
+    tls: "ssl.SSLContext | None" = None,
 ) -> asyncio.Server:
     """`asyncio.start_server`, with readers of ours."""
     loop = asyncio.get_running_loop()
@@ -93,7 +118,10 @@ async def listen(
     def protocol() -> asyncio.StreamReaderProtocol:
         return asyncio.StreamReaderProtocol(ClientReader(loop=loop), greet, loop=loop)
 
-    return await loop.create_server(protocol, sock=listener, backlog=backlog)
+    limits: dict[str, Any] = {}
+    if tls is not None:
+        limits = {"ssl": tls, "ssl_handshake_timeout": HANDSHAKE_SECONDS, "ssl_shutdown_timeout": GOODBYE_SECONDS}
+    return await loop.create_server(protocol, sock=listener, backlog=backlog, **limits)
 
 
 async def _end(tasks: list["asyncio.Task[None]"], within: float) -> None:
@@ -154,6 +182,7 @@ class ClientConnection(TCPServer):
         self._head = b""
         self._departure: asyncio.Task[None] | None = None
         self._asked = self._left = False  # there is a request; its client has gone
+        self._patience = getattr(config, "reader_patience", READER_SECONDS)
         self._reader = streams[0]
         self._reader.on_eof = self._on_eof
 
@@ -191,13 +220,33 @@ class ClientConnection(TCPServer):
                 self.loop.call_soon(self._send_head)
                 return
             if not self._writes(data):
-                await super().protocol_send(_NOTHING)  # waits until there is room
+                await self._room()
         else:
             self._send_head()
             if isinstance(event, Updated):
                 self._awaits_head = self._asked = not event.idle
             await super().protocol_send(event)
             self._depart()
+
+    async def _room(self) -> None:
+        """Wait until the client has taken some of what there is for it, and no longer than it takes anything at all."""
+        transport, patience = self.writer.transport, self._patience
+        if transport.get_write_buffer_size() < _LITTLE:
+            return await super().protocol_send(_NOTHING)
+        timer: list[asyncio.TimerHandle] = []
+
+        def look(before: int) -> None:
+            left = transport.get_write_buffer_size()
+            if left < before:
+                timer[:] = [self.loop.call_later(patience, look, left)]
+            else:
+                transport.abort()
+
+        timer[:] = [self.loop.call_later(patience, look, transport.get_write_buffer_size())]
+        try:
+            return await super().protocol_send(_NOTHING)
+        finally:
+            timer[0].cancel()
 
     def _writes(self, data: bytes) -> bool:
         """Write, the held head first; whether all of it has left, so that there is nothing to wait for."""

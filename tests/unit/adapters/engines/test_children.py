@@ -16,7 +16,7 @@ import pytest
 
 from blazar.adapters.engines import children as module
 from blazar.adapters.engines import exits, runfiles, tether
-from blazar.adapters.engines.children import SubprocessChildren
+from blazar.adapters.engines.children import SubprocessChildren, _slots_in
 from blazar.adapters.engines.llamacpp.spec import LLAMACPP
 from blazar.adapters.engines.pool import ChildPool
 from blazar.adapters.engines.runfiles import PidRecord, RunFiles
@@ -253,6 +253,57 @@ def test_fifty_megabytes_of_output_block_nothing(tmp_path: Path, run_dir: Path) 
         assert "cleaning up" in child.last_lines(1)[0]
 
     run(scenario)
+
+
+def test_a_child_says_how_many_requests_at_once_it_takes(tmp_path: Path, run_dir: Path) -> None:
+    """What its server says counts, not what it was told; one that is gone says nothing."""
+
+    async def scenario() -> None:
+        plan = a_plan(tmp_path)
+        words = tuple(
+            "3" if before == "--parallel" else word for before, word in zip(("", *plan.words), plan.words, strict=False)
+        )
+        child = await served(make(run_dir), plan._replace(words=words))
+        assert await child.slots() == 3
+        assert await ended(child) == 0
+        assert await child.slots() == 0
+
+    run(scenario)
+
+
+def test_a_kind_that_tells_no_number_is_not_asked(tmp_path: Path, run_dir: Path) -> None:
+    """The plan's counts then."""
+
+    async def scenario() -> None:
+        children = make(run_dir)
+        children.specs = {EngineKind.LLAMACPP: replace(LLAMACPP, props=b"")}
+        child = await served(children, a_plan(tmp_path))
+        assert await child.slots() == 0
+        assert await ended(child) == 0
+
+    run(scenario)
+
+
+@pytest.mark.parametrize(
+    ("body", "slots"),
+    [
+        (b'{"total_slots":4}', 4),
+        (b'{"total_slots":0}', 0),
+        (b'{"total_slots":-1}', 0),
+        (b'{"total_slots":4.0}', 0),
+        (b'{"total_slots":true}', 0),
+        (b'{"total_slots":999999999}', 0),
+        (b'{"total_slots":"4"}', 0),
+        (b"{}", 0),
+        (b"[]", 0),
+        (b"", 0),
+        (b"[" * 100_000, 0),
+        (b"\xff", 0),
+    ],
+)
+def test_what_is_no_number_of_slots_is_none(body: bytes, slots: int) -> None:
+    """Whatever an engine says there, nothing breaks."""
+    assert _slots_in(body) == slots
 
 
 def test_the_previous_log_is_kept_once(tmp_path: Path, run_dir: Path) -> None:
@@ -767,5 +818,28 @@ def test_an_orphan_s_socket_goes_with_it(tmp_path: Path, run_dir: Path) -> None:
         await ending
         assert list(run_dir.glob("*.sock")) == []
         await child.aclose()
+
+    run(scenario)
+
+
+def test_whether_it_sleeps_is_read_in_its_log(tmp_path: Path, run_dir: Path) -> None:
+    """The last that it said about that counts, until much else was said; a kind that never sleeps does not."""
+
+    async def scenario() -> None:
+        child = await served(make(run_dir), a_plan(tmp_path))
+        log = next(run_dir.glob("*.log"))
+
+        def says(*lines: str) -> bool:
+            with log.open("a") as file:
+                file.write("".join(f"{line}\n" for line in lines))
+            return bool(child.asleep())
+
+        falls, wakes = LLAMACPP.sleep_words
+        assert not child.asleep()
+        assert says(f"srv  handle_sleep: {falls}", "srv  log_server_r: done request: GET /health 200")
+        assert not says(f"srv  handle_sleep: {wakes}")
+        assert says(falls)
+        assert not says(*["srv  update_slots: busy"] * 30)
+        assert await ended(child) == 0
 
     run(scenario)

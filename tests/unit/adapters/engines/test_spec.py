@@ -32,3 +32,4 @@ def test_a_kind_that_leaves_nothing_open_says_settings_as_they_are() -> None:
     brief = Brief({"x": 1}, a_model("m"), a_machine())
     assert plain.resolve(brief).told == {"x": 1}
     assert (plain.drafts(brief), plain.extra_keys) == (Drafts(), ("extra_args",))
+    assert not plain.guesses(("--spec-type", "ngram-cache"))

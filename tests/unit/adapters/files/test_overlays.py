@@ -1,6 +1,7 @@
 """Overlays on disk and in config.toml."""
 
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,16 @@ def test_a_note_that_cannot_be_read_is_none(overlays: DiskOverlays, tmp_path: Pa
     note.write_text(text)
     assert overlays.find("m") is None
     assert overlays.files() == set()
+
+
+def test_creations_of_one_name_at_the_same_time_wait_for_each_other(overlays: DiskOverlays, tmp_path: Path) -> None:
+    """None fails over another one's draft, and note and configuration are of the same one."""
+    with ThreadPoolExecutor(4) as pool:
+        made = [pool.submit(overlays.keep, "m", Overlay("b", system=str(ctx)), {"ctx": ctx}) for ctx in range(512, 532)]
+        assert [one.result() for one in made] == [None] * 20
+    found = overlays.find("m")
+    assert found is not None
+    assert tomllib.loads((tmp_path / "config.toml").read_text())["model_overrides"]["m"] == {"ctx": int(found.system)}
 
 
 def test_what_is_refused_leaves_the_earlier_overlay(overlays: DiskOverlays, tmp_path: Path) -> None:

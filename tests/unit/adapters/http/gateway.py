@@ -1,6 +1,6 @@
 """The whole cold shell over small fakes, wrapped as composition wraps it; the hot paths end in a lane that only counts."""
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,8 +15,10 @@ from blazar.adapters.http.manage.children import Children, children_blueprint
 from blazar.adapters.http.manage.config import ConfigPages, config_blueprint
 from blazar.adapters.http.manage.events import EventPages, events_blueprint
 from blazar.adapters.http.manage.fit import Fit, fit_blueprint
+from blazar.adapters.http.manage.keys import keys_blueprint
 from blazar.adapters.http.manage.meta import Meta, meta_blueprint
 from blazar.adapters.http.manage.reports import Reports, reports_blueprint
+from blazar.adapters.http.manage.why import why_blueprint
 from blazar.adapters.http.ollama.blobs import blob_uploads
 from blazar.adapters.http.ollama.library import Library, library_blueprint
 from blazar.adapters.http.openai.batches import batches_blueprint
@@ -49,6 +51,7 @@ from blazar.domain.wire.stored_chat import StoredChat, packed_chat
 from tests.fakes.blobs import MemoryBlobs
 from tests.fakes.saved import MemorySaved
 from tests.support.batching import Batches, a_batch
+from tests.support.key_rig import KeyRig, text_of
 from tests.unit.adapters.http.asgi_calls import StepClock, doors
 
 SMALL = Model(
@@ -188,7 +191,10 @@ class Parts:
         self.fitted: list[dict[str, Any]] = []
         self.feed = EndedFeed()
         self.standing: list[Told] = []
+        self.scrub: Callable[[str], str] = str
+        self.stories: list[dict[str, Any]] = []
         self.broken: Exception | None = None
+        self.keys = KeyRig(text_of(self.doors.keys))
         self.quart = create_app(self.blueprints())
         entrance = Entrance()
         entrance.open(self._hot(file_uploads(blob_uploads(self.quart, self.blobs), self.batches.shelf)))
@@ -209,7 +215,9 @@ class Parts:
             children_blueprint(Children(supervising=self.supervising, list_models=self.list_models, clock=self.clock)),
             reports_blueprint(Reports(explain=self.explain, diagnose=self.diagnose, list_engines=lambda: [ENGINE])),
             fit_blueprint(Fit(self.fit, lambda: ())),
-            events_blueprint(EventPages(self.feed, lambda: self.standing)),
+            events_blueprint(EventPages(self.feed, lambda: self.standing, lambda: self.scrub)),
+            why_blueprint(self.why),
+            keys_blueprint(self.keys.manage),
             config_blueprint(ConfigPages(lambda: {"path": "config.toml", "values": {"port": 11435}})),
             models_blueprint(self.list_models),
             responses_blueprint(Responses(RecallResponse(self.kept, self.runs.running), self.runs)),
@@ -231,6 +239,9 @@ class Parts:
             return handed_on
 
         return hot
+
+    def why(self, trace: str = "", model: str = "", limit: int = 20, key: str | None = None) -> dict[str, Any]:
+        return {"requests": self.stories}
 
     def list_models(self) -> list[Model]:
         if self.broken is not None:

@@ -21,7 +21,7 @@ def message_of(answer: Answer, path: str) -> str:
         assert body["request_id"] == answer.header("request-id")
         assert set(body["error"]) == {"type", "message"}
         return str(body["error"]["message"])
-    if path in ("/api/chat", "/api/tags", "/api/show", "/api/ps"):
+    if path in ("/api/chat", "/api/tags", "/api/show", "/api/ps", "/api/nope"):
         assert set(body) == {"error"}
         return str(body["error"])
     assert set(body["error"]) == {"message", "type", "param", "code"}
@@ -80,6 +80,31 @@ def test_405_lists_what_is_allowed(method: str, path: str, allowed: list[str]) -
     assert (answer.status, answer.header("allow")) == (405, ", ".join(allowed))
     assert message_of(answer, path) == teaching.method_not_allowed(method, path, allowed)
     assert parts.lane == []
+
+
+@pytest.mark.parametrize("path", ["/v1/responses/compact", "/v1/responses/anything/"])
+def test_a_word_where_an_id_would_stand_is_a_route_that_is_not_there(path: str) -> None:
+    """Not a response that cannot do this."""
+    answer = call(Parts(SMALL).app, "POST", path)
+    assert answer.status == 404
+    assert message_of(answer, path) == teaching.route_not_found("POST", path)
+    assert call(Parts(SMALL).app, "POST", "/v1/responses/resp_1").status == 405
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("/v1/chat/completions", "GET, HEAD, POST, OPTIONS"),
+        ("/v1/messages", "POST, OPTIONS"),
+        ("/v1/files", "GET, HEAD, POST, OPTIONS"),
+        ("/v1/batches/x/cancel", "POST, OPTIONS"),
+    ],
+)
+def test_options_lists_what_is_allowed(path: str, allowed: str) -> None:
+    """Also on paths that the lane and the doors for uploads answer; one that there is not is a 404."""
+    answer = call(Parts(SMALL).app, "OPTIONS", path)
+    assert (answer.status, answer.header("allow"), answer.body) == (200, allowed, b"")
+    assert call(Parts(SMALL).app, "OPTIONS", path + "/nope/nope").status == 404
 
 
 BODIES: list[tuple[bytes, str]] = [

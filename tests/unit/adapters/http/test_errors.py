@@ -27,6 +27,7 @@ from tests.unit.adapters.http.asgi_calls import scope_of
         (errors.TooLarge("s"), 413),
         (errors.Refusal("s"), 400),
         (errors.Busy("s"), 503),
+        (errors.OverQuota("rpm", "s", 2.0), 429),
         (errors.SpawnFailed("s"), 502),
         (errors.ChildDied("s"), 502),
         (errors.ChildSilent("s"), 504),
@@ -63,14 +64,20 @@ def test_every_class_of_the_tree_has_a_status() -> None:
         ("/api/ps", Dialect.OLLAMA),
         ("/api/blobs/sha256:00", Dialect.OLLAMA),
         ("/api/chat/", Dialect.OLLAMA),
-        ("/api/chats", Dialect.NATIVE),
+        ("/api/chats", Dialect.OLLAMA),
+        ("/api/experimental/web_search", Dialect.OLLAMA),
+        ("/api/loads", Dialect.OLLAMA),
+        ("/api/", Dialect.OLLAMA),
         ("/api/load", Dialect.NATIVE),
-        ("/api/", Dialect.NATIVE),
+        ("/api/config/anything", Dialect.NATIVE),
+        ("/api/why/", Dialect.NATIVE),
         ("/", Dialect.NATIVE),
         ("/health", Dialect.NATIVE),
         ("/v1/messages", Dialect.ANTHROPIC),
         ("/v1/messages/count_tokens", Dialect.ANTHROPIC),
         ("/v1/messagesx", Dialect.OPENAI),
+        ("//v1/messages", Dialect.ANTHROPIC),
+        ("//api/chat", Dialect.OLLAMA),
         ("/v1/models", Dialect.OPENAI),
         ("/v1/nope", Dialect.OPENAI),
     ],
@@ -84,6 +91,7 @@ def test_the_shared_listing_belongs_to_who_asks() -> None:
     """An anthropic-version header makes /v1/models Anthropic's, and nothing else."""
     claude = [("anthropic-version", "2023-06-01")]
     assert dialect_for(scope_of(path="/v1/models/x", headers=claude)) is Dialect.ANTHROPIC
+    assert dialect_for(scope_of(path="//v1/models", headers=claude)) is Dialect.ANTHROPIC
     assert dialect_for(scope_of(path="/v1/models/x")) is Dialect.OPENAI
     assert dialect_for(scope_of(path="/api/tags", headers=claude)) is Dialect.OLLAMA
 
@@ -98,6 +106,14 @@ def test_a_wrong_field_is_named() -> None:
 def test_retry_after_is_whole_seconds(after: float, header: bytes) -> None:
     """Never zero: clients would hammer."""
     assert (b"retry-after", header) in problem(errors.Busy("s", after), Dialect.NATIVE).headers
+
+
+@pytest.mark.parametrize(("after", "header", "told"), [(0.2, b"1", False), (60.0, b"60", False), (60.5, b"61", True)])
+def test_a_used_up_limit_says_when_to_come_back(after: float, header: bytes, told: bool) -> None:
+    """The stock SDKs ignore a wait of more than a minute and come back at once, so that they are told not to."""
+    headers = problem(errors.OverQuota("rpm", "s", after), Dialect.OPENAI).headers
+    assert (b"retry-after", header) in headers
+    assert ((b"x-should-retry", b"false") in headers) is told
 
 
 @pytest.mark.parametrize("status", [429, 503])

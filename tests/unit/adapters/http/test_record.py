@@ -2,7 +2,8 @@
 
 import pytest
 
-from blazar.adapters.http.record import RECORD, RequestRecord, record_of
+from blazar.adapters.http.record import CLIENT_LEFT, LONGEST, RECORD, RequestRecord, record_of
+from blazar.domain.errors import Busy, ChildDied, EngineSaid, Malformed, OverQuota
 
 
 def test_a_fresh_record_knows_only_its_trace_and_time() -> None:
@@ -28,3 +29,35 @@ def test_the_depth_of_the_line_is_noted() -> None:
     record = RequestRecord("plm-1", 5.0)
     record.note_depth(3)
     assert record.queue_depth == 3
+
+
+def test_a_refusal_is_kept_in_our_own_words() -> None:
+    """What an engine says may quote the prompt, and so may the log of one that died while it answered."""
+    record = RequestRecord("plm-1", 5.0)
+    record.refuse(Busy("no slot in time"))
+    assert record.refusal == "no slot in time"
+    record.refuse(EngineSaid(500, "cannot parse: my secret prompt"))
+    assert "secret" not in record.refusal
+    assert "500" in record.refusal
+    record.refuse(ChildDied("it said last: my secret prompt"))
+    assert "secret" not in record.refusal
+    record.refuse(Malformed("x" * 10_000, "field"))
+    assert len(record.refusal) == LONGEST
+
+
+def test_a_limit_that_was_used_up_is_noted_by_its_name() -> None:
+    """The counter of such refusals reads it."""
+    record = RequestRecord("plm-1", 5.0)
+    record.refuse(OverQuota("rpm", "too many", 3.0))
+    assert record.notes == [(5.0, "over_quota", {"limit": "rpm"})]
+
+
+def test_what_is_told_at_the_end() -> None:
+    """Times since it came; a note's, too. Without a status its client had left."""
+    record = RequestRecord("plm-1", 5.0)
+    record.first_byte, record.queue_seconds, record.model, record.engine = 6.0, 0.5, "tiny", "b1"
+    record.note(7.5, "sentinel", code="truncation")
+    served = record.served("POST", "/api/chat", "ollama", "::1", 9.0)
+    assert (served.seconds, served.first_byte_seconds, served.queue_seconds) == (4.0, 1.0, 0.5)
+    assert (served.status, served.dialect, served.engine, served.peer) == (CLIENT_LEFT, "ollama", "b1", "::1")
+    assert served.notes == [(2.5, "sentinel", {"code": "truncation"})]

@@ -2,9 +2,12 @@
 
 import asyncio
 import json
+import time
+from pathlib import Path
 
 import pytest
 
+from blazar.adapters.http.routes import ROUTES
 from blazar.adapters.telemetry.audit import GENERATION, ROTATE_AT, AuditLine, AuditLog
 from tests.fakes.clock import FakeClock
 from tests.fakes.telemetry import a_served
@@ -57,6 +60,19 @@ def test_only_generation_requests_are_kept(tmp_path):
     assert "/api/chat" in GENERATION
 
 
+def test_every_route_at_which_a_model_computes_is_a_generation():
+    """A new row of the hot lane has to be one or the other."""
+    counts_only = {
+        "/v1/responses/input_tokens",
+        "/tokenize",
+        "/detokenize",
+        "/apply-template",
+        "/v1/messages/count_tokens",
+    }
+    assert {route.path for route in ROUTES if route.lane} == GENERATION | counts_only
+    assert not GENERATION & counts_only
+
+
 def test_text_of_clients_stays_in_its_line(tmp_path):
     """Quotes and newlines in a model's name are JSON, not lines."""
     path = tmp_path / "audit.jsonl"
@@ -87,6 +103,17 @@ def test_a_broken_disk_costs_lines_and_nothing_else(tmp_path):
     """When nothing can be written, requests go on and the drops are counted."""
     (tmp_path / "log").write_text("in the way")
     assert run(tmp_path / "log" / "audit.jsonl", a_served(), a_served()).dropped == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this machine")
+def test_a_full_disk_slows_no_request(tmp_path):
+    """Handing a line over takes as long as ever while none can be written, and each that is lost is counted."""
+    path = tmp_path / "audit.jsonl"
+    path.symlink_to("/dev/full")
+    began = time.perf_counter()
+    log = run(path, *[a_served()] * 5000)
+    assert log.dropped == 5000
+    assert time.perf_counter() - began < 50
 
 
 def test_more_than_the_bound_is_dropped(tmp_path):

@@ -18,10 +18,13 @@ def test_a_request_is_told_to_all():
     assert fanout.exposition() == meter.exposition()
 
 
-def test_listeners_can_be_exchanged():
-    """The meter stays."""
-    meter, before, after = MemoryMeter(), [], []
-    fanout = FanoutMeter(meter, before.append)
-    fanout.listen(after.append)
+def test_listeners_come_and_go():
+    """The meter stays, and so do the others; one that was never there may go."""
+    meter, always, sometimes = MemoryMeter(), [], []
+    fanout = FanoutMeter(meter, always.append)
+    fanout.add(sometimes.append)
     fanout.on_served(a_served())
-    assert (len(meter.served), len(before), len(after)) == (1, 0, 1)
+    fanout.remove(sometimes.append)
+    fanout.remove(sometimes.append)
+    fanout.on_served(a_served())
+    assert (len(meter.served), len(always), len(sometimes)) == (2, 2, 1)

@@ -2,6 +2,10 @@
 
 import asyncio
 import random
+import re
+from pathlib import Path
+
+import pytest
 
 from blazar.adapters.telemetry.metrics import MODELS_CAP, Histogram, PrometheusMeter
 from blazar.application.supervise.views import InstanceView
@@ -51,6 +55,63 @@ def test_a_request_is_counted():
     assert scrape.value("blazar_completion_tokens_total", model="tiny") == 34
 
 
+def test_the_time_between_tokens_is_measured_where_there_is_any():
+    """Of streams with two tokens or more: what is buffered comes at once. The last ones make an instance's speed."""
+    meter = a_meter()
+    meter.on_served(a_served(instance="tiny", seconds=1.05, first_byte_seconds=0.05, completion_tokens=11))
+    for changes in ({"stream": False}, {"completion_tokens": 1}, {"first_byte_seconds": 0.0}):
+        meter.on_served(a_served(instance="tiny", **changes))
+    scrape = lint(meter.exposition())
+    assert scrape.value("blazar_time_per_token_seconds_count", model="tiny") == 1
+    assert scrape.value("blazar_time_per_token_seconds_sum", model="tiny") == 0.1
+    assert meter.speed("tiny") == pytest.approx(10.0)
+    meter.on_served(a_served(instance="tiny", seconds=0.55, first_byte_seconds=0.05, completion_tokens=11))
+    assert meter.speed("tiny") == pytest.approx(0.7 * 10 + 0.3 * 20)
+    assert meter.speed("other") is None
+
+
+def test_what_was_noted_is_counted_by_its_name():
+    """Limits of keys, observations, hits of the cache; other notes are only told. Their labels are bounded."""
+    meter = a_meter()
+    meter.on_served(a_served(status=429, notes=[(0.0, "over_quota", {"limit": "rpm"})]))
+    meter.on_served(a_served(notes=[(0.1, "sentinel", {"code": "truncation"}), (0.1, "cache", {"outcome": "hit"})]))
+    meter.on_served(a_served(notes=[(0.1, "retried", {})], cached_tokens=5))
+    for number in range(3 * MODELS_CAP):
+        meter.on_served(a_served(notes=[(0.1, "sentinel", {"code": f"made-up-{number}"})]))
+    scrape = lint(meter.exposition())
+    assert scrape.value("blazar_quota_refusals_total", limit="rpm") == 1
+    assert scrape.value("blazar_sentinel_observations_total", code="truncation") == 1
+    assert scrape.value("blazar_semantic_cache_total", outcome="hit") == 1
+    assert scrape.value("blazar_prompt_cached_tokens_total", model="tiny") == 5
+    assert len([key for key in scrape.values if key[0] == "blazar_sentinel_observations_total"]) <= MODELS_CAP + 1
+
+
+def test_residency_and_hints_are_read_at_scrape_time():
+    """What lies where, what sleeps, and how often caches and guesses hit; what nobody knows has no series."""
+    meter = a_meter()
+    views = [
+        a_view(devices=(("CUDA0", 7),), cache_hint=0.25, spec_accept=0.5, sleeping=True),
+        a_view("big", "loading"),
+    ]
+    meter.watch_children(lambda: views)
+    scrape = lint(meter.exposition())
+    assert scrape.value("blazar_models_loaded") == 1
+    assert scrape.value("blazar_child_device_bytes", instance="tiny", device="CUDA0") == 7
+    assert scrape.value("blazar_child_cache_hit_ratio", instance="tiny") == 0.25
+    assert scrape.value("blazar_child_accepted_ratio", instance="tiny") == 0.5
+    assert scrape.value("blazar_child_cache_hit_ratio", instance="big") is None
+    assert (scrape.value("blazar_sleeping", instance="tiny"), scrape.value("blazar_sleeping", instance="big")) == (1, 0)
+
+
+def test_what_is_handed_on_stands_still():
+    """A copy of a histogram is not counted on with."""
+    histogram = Histogram((1.0,))
+    histogram.observe(0.5)
+    still = histogram.copy()
+    histogram.observe(0.5)
+    assert (still.counts, still.total) == ([1, 0], 0.5)
+
+
 def test_children_are_counted():
     """Spawns, crashes and evictions by cause; a load's seconds in their own histogram."""
     meter = a_meter()
@@ -80,6 +141,11 @@ def test_live_children_are_read_at_scrape_time():
     assert scrape.value("blazar_child_planned_bytes", instance="tiny") == 5000
     assert scrape.value("blazar_child_measured_bytes", instance="tiny") == 6000
     assert scrape.value("blazar_child_waiting", instance="big") == 3
+    views[1] = views[1]._replace(queued=(("high", "tool", 1), ("normal", "interactive", 2)))
+    scrape = lint(meter.exposition())
+    assert scrape.value("blazar_child_queued", instance="big", priority="high", work="tool") == 1
+    assert scrape.value("blazar_child_queued", instance="big", priority="normal", work="interactive") == 2
+    assert scrape.value("blazar_child_queued", instance="big", priority="low", work="raw_long") == 0
     views.clear()
     scrape = lint(meter.exposition())
     assert scrape.value("blazar_children", state="serving") == 0
@@ -172,3 +238,17 @@ def test_a_bound_is_inclusive():
     for value in (0.0, 1.0, 1.5, 2.0, 3.0):
         histogram.observe(value)
     assert [sample.value for sample in histogram.samples(()) if sample.suffix == "_bucket"] == [2, 4, 5]
+
+
+def test_every_series_is_on_the_page():
+    """By its whole name, and none that is not there."""
+    page = (Path(__file__).resolve().parents[4] / "docs" / "record.md").read_text()
+    told = set(re.findall(r"`(blazar_\w+)`", page))
+    elsewhere = {
+        "blazar_log_dropped_total",
+        "blazar_audit_dropped_total",
+        "blazar_otlp_dropped_total",
+        "blazar_otlp_failures_total",
+    }
+    assert {family.name for family in a_meter().families()} == told - elsewhere
+    assert elsewhere <= told

@@ -1,10 +1,13 @@
 """A batch as the store keeps it."""
 
+import json
+from dataclasses import replace
+
 import pytest
 
 from blazar.application.batches.records import batch_of, change_of, row_of
 from blazar.application.ports.saved import Keeping
-from blazar.domain.batches import Flaw, State, Tally
+from blazar.domain.batches import Flaw, Spent, State, Tally
 from blazar.domain.kinds import Dialect
 from blazar.domain.wire.anthropic_batches import KEPT
 from tests.support.batching import a_batch
@@ -22,8 +25,17 @@ def test_a_batch_comes_back_as_it_was(dialect: Dialect) -> None:
         flaws=(Flaw("c", "m", "p", 2),),
         output_file_id="o",
         output_lives=3600,
+        spent=Spent(9, 3, 5, 2),
+        model="m",
     )
     assert batch_of(row_of(batch)) == batch
+
+
+def test_a_row_of_an_earlier_version_is_read() -> None:
+    """Nothing was counted then."""
+    row = row_of(a_batch())
+    facts = {name: value for name, value in json.loads(row.facts).items() if name not in ("spent", "model")}
+    assert batch_of(replace(row, facts=json.dumps(facts))) == a_batch()
 
 
 def test_a_row_can_be_found_by_its_state() -> None:

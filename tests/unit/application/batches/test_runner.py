@@ -9,7 +9,6 @@ from blazar.application.batches.runner import AFTER_TROUBLE, STINT
 from blazar.domain.batches import State
 from tests.fakes.clock import FakeClock
 from tests.support.batching import Batches, line, run
-from tests.unit.adapters.http.gateway import VIEW
 
 
 async def advance(batches: Batches, seconds: float) -> None:
@@ -44,6 +43,22 @@ def test_a_long_batch_lets_others_have_their_turn() -> None:
         batches.answering.let_go()
         await advance(batches, 0)
         assert batches.answering.ids == ["a1", "b1", "a2"]
+
+    run(test)
+
+
+def test_a_batch_whose_turn_never_comes_does_not_hold_up_the_next() -> None:
+    """It gives its place in line up when its time is over, and gets one again."""
+
+    async def test(batches: Batches) -> None:
+        batches.answering.crowded = True
+        await batches.make(line("a1"))
+        await batches.make(line("b1"))
+        await advance(batches, STINT + 1)
+        assert batches.answering.asked == []
+        batches.answering.thin_out()
+        await advance(batches, 0)
+        assert batches.answering.ids == ["b1", "a1"]
 
     run(test)
 
@@ -179,7 +194,7 @@ def test_a_waiting_batch_is_cancelled_at_once() -> None:
     """Also while others keep its model busy."""
 
     async def test(batches: Batches) -> None:
-        batches.views = [VIEW._replace(model="m", in_flight=1)]
+        batches.answering.crowded = True
         batch = await batches.make(line("a"))
         await advance(batches, 1)
         await batches.manage.cancel(batch.dialect, batch.id, "")

@@ -6,12 +6,11 @@ from dataclasses import replace
 import pytest
 
 from blazar.application.batches.records import change_of, row_of
-from blazar.application.batches.work import DURABLE_EVERY, LOOK_AGAIN
+from blazar.application.batches.work import DURABLE_EVERY
 from blazar.application.ports.saved import Keeping
-from blazar.domain.batches import Answered, State, Tally
+from blazar.domain.batches import Answered, Spent, State, Tally
 from tests.fakes.clock import FakeClock
 from tests.support.batching import Batches, line, run
-from tests.unit.adapters.http.gateway import VIEW
 
 
 async def advance(batches: Batches, seconds: float) -> None:
@@ -33,6 +32,23 @@ def test_every_line_is_asked_once_and_in_order() -> None:
         assert len({one["id"] for one in told}) == 7
         assert batch.error_file_id == ""
         assert batches.papers.asked == {}
+
+    run(test)
+
+
+COUNTED = Answered(200, b'{"usage":{"prompt_tokens":9,"completion_tokens":5}}', "plm-1-9")
+
+
+def test_what_it_cost_is_summed() -> None:
+    """Over all its answers."""
+
+    async def test(batches: Batches) -> None:
+        batches.answering.script |= {"a": [COUNTED], "b": [COUNTED]}
+        batch = await batches.make(line("a"), line("b"), line("c"))
+        await advance(batches, 0)
+        batch = await batches.now(batch)
+        assert batch.spent == Spent(18, 0, 10)
+        assert batch.model == "m"
 
     run(test)
 
@@ -109,17 +125,16 @@ def test_a_passing_trouble_is_asked_again() -> None:
 
 
 def test_nobody_is_kept_waiting() -> None:
-    """While its model's places are taken nothing is asked."""
+    """While others wait nothing of it runs; then at once."""
 
     async def test(batches: Batches) -> None:
-        busy = VIEW._replace(model="m", key="m", in_flight=1)
-        batches.views = [busy]
+        batches.answering.crowded = True
         batch = await batches.make(line("a"))
         await advance(batches, 100)
         assert batches.answering.asked == []
         assert (await batches.now(batch)).state is State.IN_PROGRESS
-        batches.views = [busy._replace(in_flight=0)]
-        await advance(batches, LOOK_AGAIN)
+        batches.answering.thin_out()
+        await advance(batches, 0)
         assert (await batches.now(batch)).state is State.COMPLETED
 
     run(test)
@@ -166,7 +181,7 @@ def test_a_window_may_end_while_it_waits_for_its_turn() -> None:
     """It is not held up by whoever is served."""
 
     async def test(batches: Batches) -> None:
-        batches.views = [VIEW._replace(model="m", in_flight=1)]
+        batches.answering.crowded = True
         batch = await batches.make(line("a"), completion_window="1m")
         await advance(batches, 61)
         assert (await batches.now(batch)).state is State.EXPIRED
@@ -215,6 +230,21 @@ def test_a_killed_daemons_successor_asks_only_for_the_rest(answered: int) -> Non
         assert batches.answering.ids == ids[answered:]
         assert (batch.state, batch.tally) == (State.COMPLETED, Tally(5, 5))
         assert [one["custom_id"] for one in batches.results(batch.output_file_id)] == ids
+
+    run(test)
+
+
+def test_what_it_cost_outlives_the_daemon() -> None:
+    """It is read out of the results that are there."""
+
+    async def test(batches: Batches) -> None:
+        batches.answering.script["a"] = [COUNTED]
+        batches.answering.held = {"b"}
+        batch = await batches.make(line("a"), line("b"))
+        await advance(batches, 0)
+        await batches.restart()
+        await advance(batches, 0)
+        assert (await batches.now(batch)).spent == Spent(9, 0, 5)
 
     run(test)
 

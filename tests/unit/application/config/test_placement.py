@@ -34,3 +34,16 @@ def test_shares_are_plain_numbers(shares):
 def test_no_item_of_a_list_is_empty(key):
     """It would be a word of the command line that the engine ends itself over."""
     assert said(f"{key} = ['']") == f"config.toml line 1: '{key}' must not be empty (found \"\")"
+
+
+@pytest.mark.parametrize("key", ["override_tensor", "spec_draft_override_tensor"])
+@pytest.mark.parametrize("pattern", ["(", "blk[", "*", "a)"])
+def test_a_pattern_that_is_none_is_refused_when_it_is_read(key, pattern):
+    """Not by an engine that dies over it at the first request (E10); for one model, too."""
+    assert "must begin with a pattern" in said(f"{key} = ['{pattern}=CPU']")
+    assert load_config(rf"{key} = ['blk\.(1|2)\..*_exps=CPU']", "config.toml")
+
+
+def test_a_pattern_of_one_model_that_is_none_is_refused():
+    """An overlay is configuration like any other (E10)."""
+    assert "must begin with a pattern" in said("[model_overrides.m]\noverride_tensor = ['(=CPU']")

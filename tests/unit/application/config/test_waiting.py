@@ -11,12 +11,12 @@ from blazar.domain import teaching
     ("text", "keys"),
     [
         ("port = 1\nslots = 2", []),
-        ("pii_scrub = true", []),  # the default: nobody expects a change of it
-        ('tls_cert = "/a"\ntls_key = "/b"', ["tls_cert", "tls_key"]),
+        ("remote_fallback = true", []),  # the default: nobody expects a change of it
+        ("whisper_best_of = 2\nwhisper_beam_size = 2", ["whisper_beam_size", "whisper_best_of"]),
         ("[[keys]]\nname = 'a'\nkey = 'b'", []),
-        ("[[keys]]\nname = 'a'\nkey = 'b'\nrpm = 2\n[[keys]]\nname = 'c'\nkey = 'd'\nrpm = 3", ["keys.rpm"]),
+        ("[[keys]]\nname = 'a'\nkey = 'b'\nrpm = 2\ntpm = 3\ndaily_tokens = 4\nmax_concurrent = 5\nweight = 6", []),
         ("[model_overrides.m]\nreplicas = 2\nctx = 512", ["model_overrides.m.replicas"]),
-        ("[semantic_cache]\nenabled = true", ["semantic_cache"]),
+        ("[warm_peg]\ndefault = false", ["warm_peg"]),
     ],
 )
 def test_who_sets_one_is_told(text, keys):
@@ -34,15 +34,15 @@ def test_every_row_names_what_it_waits_for():
 
 def test_what_is_written_down_as_it_is_anyway_is_known():
     """Also from a group; other values are told elsewhere, and keys that have readers nowhere."""
-    text = "pii_scrub = true\nslots = 0\n[observability]\notlp_service = 'mine'\notlp_endpoint = ''"
-    assert said_anyway(load_config(text, "c").config) == ("otlp_endpoint", "pii_scrub")
+    text = "remote_fallback = true\nslots = 0\n[whisper]\nwhisper_diarize = true\nwhisper_idle_secs = 900"
+    assert set(said_anyway(load_config(text, "c").config)) == {"remote_fallback", "whisper_idle_secs"}
 
 
 @pytest.mark.parametrize(
     ("key", "idle"),
     [
-        ("singleflight", True),
-        ("semantic_cache.enabled", True),
+        ("remote_fallback", True),
+        ("warm_peg.default", True),
         ("model_overrides.a.b.replicas", True),
         ("model_overrides.a.b.ctx", False),
         ("port", False),

@@ -171,3 +171,29 @@ def test_who_has_written_it_has_it_read_at_once() -> None:
         assert await file.look(2, 2, 2) == []
 
     watched(scenario)
+
+
+def test_who_catches_up_while_it_is_read_has_it_read_again() -> None:
+    """That reading may have begun before the file was written, and its end is waited for by neither stamp."""
+
+    async def scenario(file: Watched) -> None:
+        begun, go_on = asyncio.Event(), asyncio.Event()
+        readings = []
+
+        async def reload(*, asked: bool = False) -> None:
+            readings.append(asked)
+            if len(readings) == 1:
+                begun.set()
+                await go_on.wait()
+
+        file.stamp = 2
+        first = asyncio.ensure_future(file.watch.catch_up(reload))
+        await begun.wait()
+        await file.watch.catch_up(reload)
+        assert readings == [True, True]
+        go_on.set()
+        await first
+        await file.watch.catch_up(reload)
+        assert len(readings) == 2
+
+    watched(scenario)

@@ -6,6 +6,7 @@ import pytest
 
 from blazar.application.supervise.surroundings import Limits
 from blazar.domain import teaching
+from blazar.domain.admission.work import Priority, Work, WorkClass
 from blazar.domain.errors import (
     Busy,
     SpawnFailed,
@@ -304,3 +305,63 @@ async def test_an_abandoned_wish_to_unload_holds_at_once(world):
     (await world.lease("a")).abandon(0.0)
     await world.clock.advance(1.0)
     assert world.view() is None
+
+
+# Whose turn it is (D16); the queue itself has its own tests
+
+
+@story()
+async def test_turns_go_by_priority_and_class(world):
+    """And who asks for a free slot at once never overtakes those who wait."""
+    running = await world.lease("a")
+    asks = [
+        world.ask("a", priority=Priority.LOW),
+        world.ask("a", kind=WorkClass.RAW_LONG),
+        world.ask("a"),
+        world.ask("a", kind=WorkClass.TOOL),
+        world.ask("a", priority=Priority.HIGH, kind=WorkClass.RAW_LONG),
+    ]
+    await world.clock.settle()
+    running.release()
+    for ask in reversed(asks):
+        assert world.supervisor.try_lease("a", work=Work(Priority.HIGH, WorkClass.TOOL)) is None
+        (await ask).release()
+    assert world.view().in_flight == 0
+
+
+@story(a={"slots": 4})
+async def test_raw_generations_give_way_as_they_end(world):
+    """Whatever ways they came by and end: four run, one that is not waits, and its kind is kept a slot for (`raw_ceiling`)."""
+    long = {"kind": WorkClass.RAW_LONG}
+    first = await world.lease("a", **long)
+    rest = [world.supervisor.try_lease("a", work=Work(**long)) for _ in range(3)]
+    left, next_long, chat = world.ask("a", **long), world.ask("a", priority=Priority.HIGH, **long), world.ask("a")
+    await world.clock.settle()
+    first.release()
+    left.cancel()
+    await world.clock.settle()
+    assert (chat.done(), next_long.done()) == (True, False)
+    rest[0].abandon()
+    rest[0].release()
+    await world.clock.settle()
+    assert next_long.done()
+    for lease in (*rest[1:], chat.result(), next_long.result()):
+        lease.release()
+    line = world.supervisor._instances["a"].front.line
+    assert (line.in_flight, line.raw_in_flight, line.abandoned) == (0, 0, 0)
+
+
+@story()
+async def test_a_raw_grant_whose_waiter_left_in_the_same_turn_is_taken_back(world):
+    """Both of its counts."""
+    line = None
+    for release_first in (True, False):
+        running = await world.lease("a")
+        line = world.supervisor._instances["a"].front.line
+        leaving = world.ask("a", kind=WorkClass.RAW_LONG)
+        await world.clock.settle()
+        first, second = (running.release, leaving.cancel) if release_first else (leaving.cancel, running.release)
+        first()
+        second()
+        await world.clock.settle()
+        assert (line.in_flight, line.raw_in_flight) == (0, 0)

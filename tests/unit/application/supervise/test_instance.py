@@ -227,6 +227,37 @@ async def test_three_answers_5xx_in_a_row_make_it_go(world):
         await world.lease("a")
 
 
+@story()
+async def test_a_wedged_child_goes_at_the_first_word_about_it(world):
+    """Who says so gets no second place at it: the next request is for the next child."""
+    lease = await world.lease("a")
+    lease.condemn()
+    lease.release(failed=True)
+    assert world.supervisor.try_lease("a") is None
+    again = world.ask("a")
+    await world.clock.advance(15.0)
+    (await again).release()
+    assert len(world.children.spawned) == 2
+    assert world.meter.evictions == [("a", "wedged")]
+    assert [facts["why"] for facts in world.told("failed")] == [teaching.child_wedged("a")]
+
+
+@story()
+async def test_a_word_about_a_child_that_is_gone_changes_nothing(world):
+    """Its successor serves on; a place that was given back says nothing either."""
+    old = await world.lease("a")
+    evicting = asyncio.create_task(world.supervisor.evict("a", force=True))
+    await world.clock.advance(15.0)
+    await evicting
+    new = await world.lease("a")
+    old.condemn()
+    new.release()
+    new.condemn()
+    await world.clock.settle()
+    assert world.state() == "serving"
+    assert len(world.children.spawned) == 2
+
+
 @story(a={"slots": 2})
 async def test_a_sick_child_drains_before_it_goes(world):
     """The one request that still runs is not cut off at once."""

@@ -186,6 +186,12 @@ def test_a_child_that_leaves_the_last_step_to_the_gateway():
     assert plan(a_model("m", pooling=1)).handling.late == ""
 
 
+def test_a_child_that_guesses_is_known_by_its_words():
+    """Its log probabilities have holes then, which the doors tell."""
+    assert not plan(a_model("m"), spec="off").handling.guesses
+    assert plan(a_model("m"), extra_args=["--spec-type", "ngram-cache"]).handling.guesses
+
+
 def test_reranking_models_are_started_for_ranking():
     """The engine's route for scores answers only where its command line names rank pooling; the overlay wins over metadata."""
     ranks = plan(a_model("m", pooling=4))

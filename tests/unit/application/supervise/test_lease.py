@@ -9,6 +9,7 @@ from blazar.application.supervise.surroundings import Handling
 from blazar.domain.errors import ChildDied
 from blazar.domain.manners import LLAMACPP
 from tests.fakes.catalog import a_model
+from tests.fakes.engines import an_engine
 from tests.fakes.upstream import FakeUpstream
 
 
@@ -19,7 +20,12 @@ class Plan:
 
 class Launch:
     plan, model, blind = Plan, a_model("a"), "no projector"
-    called, manners, handling = "default", LLAMACPP, Handling(toolless=True, late="mean")
+    engine = an_engine("b1")
+    called, manners, handling = (
+        "default",
+        LLAMACPP,
+        Handling(toolless=True, late="mean", guesses=True, thoughtless=True),
+    )
 
 
 class Child:
@@ -29,7 +35,7 @@ class Child:
 class Tenure:
     """As much of one as a lease looks at."""
 
-    launch, child = Launch, Child
+    launch, child, key = Launch, Child, "a"
 
     async def explain(self, fault):
         return ChildDied(f"{fault}, with its last words")
@@ -41,19 +47,24 @@ class House:
     def __init__(self):
         self.back, self.abandoned, self.unheard = [], [], []
 
-    def on_release(self, tenure, keep_alive, *, failed, abandoned):
+    def on_release(self, tenure, keep_alive, *, failed, abandoned, raw):
         self.back.append((tenure, keep_alive, failed))
         self.unheard.append(abandoned)
+        self.raw = raw
 
     def on_abandon(self, tenure, keep_alive):
         self.abandoned.append((tenure, keep_alive))
+
+    def on_condemn(self, tenure):
+        self.condemned = [*getattr(self, "condemned", []), tenure]
 
 
 def test_it_shows_what_it_is_for():
     """Taken when it is made: the child may be gone by the time somebody looks."""
     lease = ChildLease(House(), Tenure(), 1.5, 0.5)
+    assert (lease.key, lease.engine) == ("a", "b1")
     assert (lease.model.name, lease.ctx, lease.upstream) == ("a", 4096, Child.upstream)
-    assert (lease.toolless, lease.late) == (True, "mean")
+    assert (lease.toolless, lease.late, lease.guesses, lease.thoughtless) == (True, "mean", True, True)
     assert lease.ctx_key == "kv_unified_per_slot"
     assert (lease.called, lease.manners, lease.blind) == ("default", LLAMACPP, "no projector")
     assert (lease.load_seconds, lease.queue_seconds) == (1.5, 0.5)
@@ -69,6 +80,16 @@ def test_it_is_given_back_exactly_once(keep_alive, failed):
     assert house.back == [(tenure, keep_alive, failed)]
 
 
+def test_it_condemns_its_own_child_as_long_as_it_holds_a_place():
+    """Afterwards it knows nothing of it."""
+    house, tenure = House(), Tenure()
+    lease = ChildLease(house, tenure)
+    lease.condemn()
+    lease.release()
+    lease.condemn()
+    assert house.condemned == [tenure]
+
+
 def test_faults_are_explained_by_its_child():
     """By that one, whoever has replaced it."""
     assert str(asyncio.run(ChildLease(House(), Tenure()).explain(ChildDied("gone")))) == "gone, with its last words"
@@ -78,6 +99,14 @@ def test_without_a_child_there_is_no_lease():
     """A bug in the owner."""
     with pytest.raises(AssertionError):
         ChildLease(House(), type("Empty", (), {"launch": None, "child": None})())
+
+
+def test_a_raw_generation_says_so_when_it_ends():
+    """Its slot is counted apart."""
+    for raw in (False, True):
+        house = House()
+        ChildLease(house, Tenure(), raw=raw).release()
+        assert house.raw is raw
 
 
 def test_it_is_abandoned_once_and_then_still_given_back():

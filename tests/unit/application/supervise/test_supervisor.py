@@ -14,6 +14,7 @@ from blazar.domain.errors import (
     Malformed,
     ModelNotFound,
     NotFound,
+    OverQuota,
     SpawnFailed,
     Unserved,
 )
@@ -148,6 +149,25 @@ async def test_tools_for_a_template_without_a_place_for_them_are_refused(world):
     lease.release()
 
 
+@story(
+    models=[a_model("a", template=True), a_model("e", pooling=1), a_model("m", weights=Weights.MLX_QUANT)],
+    a={"ollama_compat": True},
+    e={"ollama_compat": True},
+    m={"ollama_compat": True},
+)
+async def test_tools_are_written_into_the_conversations_of_a_model_that_is_marked_so(world):
+    """Then its template needs no place for them; not for what does not chat, nor where the kind has no route for it."""
+    lease = await world.lease("a", tools=True)
+    assert not lease.toolless
+    lease.release()
+    words = world.supervisor.planner.words_tools
+    assert {model.name: words(model) for model in world.supervisor.catalog.list_models()} == {
+        "a": True,
+        "e": False,
+        "m": False,
+    }
+
+
 @story(models=[a_model("m", weights=Weights.MLX_QUANT)])
 async def test_a_kind_without_embeddings_says_so_at_once(world):
     """The hint to set `embeddings` would lead nowhere."""
@@ -192,6 +212,24 @@ async def test_a_scoped_key_gets_its_models_under_any_spelling(world):
         await world.supervisor.lease(Ask("b-1", allowed=frozenset({"a"}), key="guest"))
     assert str(caught.value) == teaching.key_not_for_model("guest", "b-1")
     assert len(world.children.attempts) == attempts
+
+
+@story(models=[a_model("a"), a_model("b")])
+async def test_a_quota_is_asked_after_the_scope_and_before_anything_is_loaded(world):
+    """What a key may not use is told first; what is used up loads nothing."""
+    heard = []
+
+    def used_up():
+        heard.append("asked")
+        raise OverQuota("rpm", "used up", 1.0)
+
+    with pytest.raises(Forbidden):
+        await world.supervisor.lease(Ask("b", allowed=frozenset({"a"}), charge=used_up))
+    assert heard == []
+    with pytest.raises(OverQuota):
+        await world.supervisor.lease(Ask("a", allowed=frozenset({"a"}), charge=used_up))
+    assert heard == ["asked"]
+    assert not world.children.attempts
 
 
 @story(models=[a_model("a"), a_model("big", sizes=(4096 * MIB,))])
@@ -516,3 +554,25 @@ async def test_shutdown_does_not_wait_for_ever(world):
     with pytest.raises(Busy):
         await loading
     running.release()
+
+
+@story()
+async def test_who_serves_is_told_with_since_when_it_is_idle(world):
+    """For whoever asks children what they count; one that loads is none yet."""
+    assert world.supervisor.residents() == []
+    lease = await world.lease("a")
+    (busy,) = world.supervisor.residents()
+    assert (busy.tenure.key, busy.idle_since) == ("a", None)
+    lease.release()
+    (idle,) = world.supervisor.residents()
+    assert idle.idle_since == world.clock.now()
+    assert (lease.key, lease.engine) == ("a", busy.tenure.launch.engine.tag)
+
+
+@story()
+async def test_a_child_that_begins_to_serve_is_told_with_its_reasons(world):
+    """Which lane and why, and how large it was planned: the story of a request needs it later."""
+    await world.lease("a")
+    (facts,) = [facts for kind, facts in world.events.emitted if kind == "serving"]
+    assert {"model", "engine", "seconds", "lane", "ctx", "slots", "planned", "why"} == set(facts)
+    assert (facts["lane"], facts["ctx"], bool(facts["why"])) == ("llamacpp", 4096, True)

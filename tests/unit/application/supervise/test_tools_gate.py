@@ -2,14 +2,20 @@
 
 import pytest
 
-from blazar.application.supervise.tools_gate import toolless
+from blazar.application.supervise.tools_gate import thoughtless, toolless
 from blazar.domain.kinds import Weights
 from tests.fakes.catalog import a_model
 from tests.fakes.weights import MemoryWeightFiles
 
 PLAIN = "{% for message in messages %}{{ message.content }}{% endfor %}"
 FITTED = PLAIN + "{% if tools %}{{ tools | tojson }}{% endif %}"
-SETTINGS = {"extra_args": (), "engine_env": {}, "chat_template": "", "chat_template_file": ""}
+SETTINGS = {
+    "extra_args": (),
+    "engine_env": {},
+    "chat_template": "",
+    "chat_template_file": "",
+    "ollama_compat": False,
+}
 
 
 def of(said=None, weights=Weights.GGUF, **header):
@@ -37,6 +43,7 @@ def test_what_the_header_holds_decides():
         ({"chat_template_file": "/t.jinja"}, False),
         ({"extra_args": ("--chat-template-file=/t.jinja",)}, False),
         ({"extra_args": ("--no-jinja",)}, False),
+        ({"ollama_compat": True}, False),
         ({"engine_env": {"LLAMA_ARG_CHAT_TEMPLATE": "x"}}, False),
     ],
 )
@@ -49,3 +56,20 @@ def test_other_weights_and_files_that_are_gone_are_not_judged():
     """Their engines have their templates elsewhere; what is gone is the load's to complain about."""
     assert not of(weights=Weights.SAFETENSORS)
     assert not toolless(a_model("m"), SETTINGS, MemoryWeightFiles({}))
+
+
+@pytest.mark.parametrize(
+    "word", ["<think>", "enable_thinking", "reasoning_content", "<|channel|>", "<|START_THINKING|>"]
+)
+def test_a_template_that_knows_of_thinking(word):
+    """Any of the words by which templates open, close or keep thoughts; one too many refuses nobody."""
+    files = MemoryWeightFiles({})
+    model = a_model("m")
+    files.content[model.files[0]] = "one"
+    files.pairs["tokenizer.chat_template"] = PLAIN
+    assert thoughtless(model, SETTINGS, files)
+    assert thoughtless(model, SETTINGS | {"ollama_compat": True}, files)
+    assert not thoughtless(model, SETTINGS | {"chat_template": PLAIN + word}, files)
+    assert not thoughtless(model, SETTINGS | {"chat_template_file": "/t.jinja"}, files)
+    files.pairs["tokenizer.chat_template"] = PLAIN + word
+    assert not thoughtless(model, SETTINGS, files)

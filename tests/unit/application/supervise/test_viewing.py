@@ -7,7 +7,9 @@ import pytest
 from blazar.application.ports.children import HOST, MAPPED, REPACKED, Buffer, Measured
 from blazar.application.supervise.viewing import occupant_of, tenant_of, uncounted, view_of, window_of
 from blazar.domain import teaching
+from blazar.domain.admission.work import Priority, WorkClass
 from blazar.domain.argv import Flag
+from blazar.domain.instance.hints import CacheHints
 from blazar.domain.kinds import EngineKind, Weights
 from tests.fakes.catalog import a_model
 from tests.fakes.children import Script
@@ -138,3 +140,40 @@ async def test_an_abandoned_answer_leaves_its_child_idle(world):
     view = view_of(instance(world))
     assert (view.in_flight, view.abandoned) == (1, 1)
     assert view.expires_at - world.clock.wall() == pytest.approx(1795.0)
+
+
+@story()
+async def test_who_waits_is_shown_by_priority_and_class(world):
+    """In the order of their turns."""
+    running = await world.lease("a")
+    asked = [world.ask("a"), world.ask("a", priority=Priority.HIGH, kind=WorkClass.TOOL)]
+    await world.clock.settle()
+    assert world.view().queued == (("high", "tool", 1), ("normal", "interactive", 1))
+    running.release()
+    for ask in reversed(asked):
+        (await ask).release()
+    assert world.view().queued == ()
+
+
+@story()
+async def test_hints_are_shown_as_they_are_known(world):
+    """None until something is; and a child that may not sleep is never asked whether it does."""
+    await world.lease("a")
+    view = view_of(instance(world))
+    assert (view.cache_hint, view.spec_accept, view.sleeping) == (None, None, False)
+    instance(world).tenure.hints = CacheHints(cache_hint=0.5, spec_accept=0.25)
+    view = view_of(instance(world))
+    assert (view.cache_hint, view.spec_accept) == (0.5, 0.25)
+
+
+@story()
+async def test_a_child_sleeps_when_it_says_so_and_nobody_uses_it(world):
+    """A request that has just come wakes it up, whatever its log says still."""
+    flag = Flag("--sleep-idle-seconds", "idle_sleep_secs")
+    world.planner.drivers[EngineKind.LLAMACPP].flags = (*PlainDriver.flags, flag)
+    lease = await world.lease("a")
+    child = world.children.of("a")
+    child.asleep = lambda: True
+    assert not view_of(instance(world)).sleeping
+    lease.release()
+    assert view_of(instance(world)).sleeping

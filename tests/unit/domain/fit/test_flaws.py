@@ -17,7 +17,7 @@ from tests.support.fit_shapes import DENSE, cards
 HUGE = 10**400
 """Neither a float nor, at ten times its length, a text."""
 
-COUNTS = ("ctx", "parallel", "batch", "ubatch", "cpu_moe_n", "cpu_ffn_n", "drafted")
+COUNTS = ("ctx", "parallel", "adopted", "batch", "ubatch", "cpu_moe_n", "cpu_ffn_n", "drafted")
 TEXTS = ("cache_type_k", "cache_type_v", "tensor_preset", "projector_device")
 NO_COUNTS: tuple[Any, ...] = (-1, -(2**63), HUGE, 10**5000, 1.0, nan, True, "1", None, [1])
 NO_RATIOS: tuple[Any, ...] = (nan, inf, -inf, -1.0, -1e-9, 1e31, HUGE, -HUGE, "1", None, True, 1j)

@@ -71,6 +71,32 @@ def test_slots_go_before_precision():
     assert (types(less), less.settings.parallel) == (("f16", "f16"), 1)
 
 
+@pytest.mark.parametrize(
+    ("card", "trained", "adopted", "slots"),
+    [
+        (13.5, 131072, 0, 2),
+        (13.5, 131072, 2, 2),
+        (13.5, 131072, 3, 2),  # three do not fit at all
+        (15, 131072, 0, 2),
+        (15, 131072, 3, 3),
+        (24, 16384, 0, 1),
+        (24, 16384, 2, 2),
+        (24, 16384, 4, 4),
+        (24, 131072, 2, 4),
+        (80, 131072, 10**9, 4),
+    ],
+)
+def test_adopted_slots_need_no_spare_memory_and_no_training(card, trained, adopted, slots):
+    """What requests waited for is tried as long as it fits (D18); it never takes away what the plan has room for."""
+    found = decided(replace(DENSE, trained_ctx=trained), cards(card), Settings(adopted=adopted), 16384)
+    assert (types(found), found.window, found.settings.parallel) == (("f16", "f16"), 16384, slots)
+
+
+def test_adopted_slots_change_nothing_where_somebody_chose():
+    """A number in the configuration is the number."""
+    assert decided(DENSE, cards(24), Settings(parallel=1, adopted=4), 16384).settings.parallel == 1
+
+
 @pytest.mark.parametrize(("card", "rung"), [(28, 0), (19, 1), (16, 2), (14.5, 3)])
 def test_precision_goes_down_the_ladder_within_nine_tenths(card, rung):
     """The first rung that leaves a tenth: 16 GiB of f16 cache over 8 GiB of weights."""

@@ -1,5 +1,6 @@
 """keep_alive in every spelling (case L11)."""
 
+import json
 import math
 
 import pytest
@@ -78,13 +79,16 @@ def test_odd_a_sign_before_nothing_means_nothing(value):
         [],
         {},
         [5],
+        {"a": True, "ü": None},
     ],
 )
 def test_anything_else_is_refused_in_words(value):
-    """The sentence names what was sent, the field is known."""
+    """The sentence names what was sent as it was sent (JSON, not Python's), the field is known."""
     with pytest.raises(Malformed) as caught:
         parse_keep_alive(value)
-    assert str(caught.value) == teaching.keep_alive_wrong(str(value))
+    assert str(caught.value) == teaching.keep_alive_wrong(
+        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    )
     assert caught.value.field == "keep_alive"
 
 

@@ -25,7 +25,7 @@ def test_a_chat_reply() -> None:
     usage = {"prompt_tokens": 3, "completion_tokens": 4}
     reply = {"choices": [{"message": message, "finish_reason": "tool_calls"}], "usage": usage}
     calls = (Call("c", "f", "{}"), Call("d", "f", "{}"))
-    assert read(reply) == Answer("a", "b", calls, Finish("tool_calls"), Usage(3, 4))
+    assert read(reply) == Answer("a", "b", calls, Finish("tool_calls"), Usage(3, 4, thought=1))
 
 
 def test_a_completion_reply() -> None:
@@ -59,3 +59,12 @@ def test_empty_choices_beside_an_error_give_the_engines_words() -> None:
 def test_what_cannot_be_read_is_a_failure(raw: bytes) -> None:
     """Not an exception."""
     assert isinstance(answer_of(raw, decode, "m"), Failed)
+
+
+def test_of_several_calls_one_may_be_wanted() -> None:
+    """`parallel_tool_calls: false` is a promise that engines do not always keep; it was still a call that ended the answer."""
+    message = {"content": None, "tool_calls": [call(None, "c", "f", "{}"), call(None, "d", "g", '{"a":1}')]}
+    reply = json.dumps({"choices": [{"message": message, "finish_reason": "tool_calls"}]}).encode()
+    answer = answer_of(reply, decode, "m", alone=True)
+    assert isinstance(answer, Answer)
+    assert (answer.calls, answer.finish) == ((Call("c", "f", "{}"),), Finish("tool_calls"))

@@ -8,7 +8,16 @@ import pytest
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
 from blazar.domain.wire.answer import Answer
-from blazar.domain.wire.anthropic import count_reply, counting_request, messages_request, reply, stop_of, usage_counts
+from blazar.domain.wire.anthropic import (
+    count_reply,
+    counting_request,
+    messages_request,
+    only_warms,
+    reply,
+    stop_of,
+    usage_counts,
+    warmed,
+)
 from blazar.domain.wire.anthropic_stream import BlockWriter
 from blazar.domain.wire.delta import Finish, Text, Usage
 from blazar.domain.wire.request import ChildRequest
@@ -110,7 +119,23 @@ def test_tool_choices(kind: str, choice: str) -> None:
     request = ask(tools=[TOOL], tool_choice={"type": kind, "disable_parallel_tool_use": True})
     assert request.body["tool_choice"] == choice
     assert request.body["parallel_tool_calls"] is False
-    assert "tool_choice" not in ask(tool_choice={"type": kind}).body
+    if kind != "any":
+        assert "tool_choice" not in ask(tool_choice={"type": kind}).body
+
+
+def test_a_call_that_must_be_of_no_tool_is_refused() -> None:
+    """As the service does. That one may, or that none does, is as good as said, and of tools that are run elsewhere none is called."""
+    assert refused(tool_choice={"type": "any"}) == "tool_choice"
+    elsewhere = ask(tools=[{"type": "web_search_20250305", "name": "web_search"}], tool_choice={"type": "any"})
+    assert elsewhere.warnings[-1] == "ignored; 'tool_choice' has no effect here"
+    assert ask(tool_choice={"type": "auto"}).warnings == ask(tool_choice={"type": "none"}).warnings == ()
+
+
+def test_a_conversation_of_no_messages_is_refused() -> None:
+    """As the service it was written for does; the engine would answer to nothing."""
+    assert refused(messages=[]) == "messages"
+    with pytest.raises(Malformed, match="at least one message"):
+        counting_request({"model": "m", "system": "s", "messages": []}, "child")
 
 
 def test_a_forced_tool_is_the_only_one() -> None:
@@ -168,7 +193,30 @@ def test_fields_without_effect_are_named() -> None:
     )
 
 
-@pytest.mark.parametrize("limit", [None, 0, -1, "64", True, 1.5])
+def test_no_token_is_one_of_an_engine() -> None:
+    """Documented as "only read the prompt into the cache"; an engine says one token whatever it is told."""
+    assert ask(max_tokens=0).body["max_tokens"] == 1
+    assert [only_warms({"max_tokens": limit}) for limit in (0, 0.0, 1, None, False)] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+    said = warmed(Answer("x", "y", (), Finish("stop"), Usage(7, 1, 3, thought=1)))
+    told = reply(Turn("m"), said)
+    assert (told["content"], told["stop_reason"]) == ([], "max_tokens")
+    assert (told["usage"]["input_tokens"], told["usage"]["output_tokens"]) == (7, 0)
+
+
+def test_a_stream_asks_for_the_size_of_its_prompt() -> None:
+    """`message_start` tells it; what is not streamed tells it anyway."""
+    assert ask(stream=True).body["return_progress"] is True
+    assert "return_progress" not in ask().body
+    assert "return_progress" not in counting_request({"messages": HI, "stream": True}, "child").body
+
+
+@pytest.mark.parametrize("limit", [None, -1, "64", True, 1.5])
 def test_max_tokens_is_required(limit: Any) -> None:
     """As Anthropic requires it."""
     assert refused(max_tokens=limit) == "max_tokens"
@@ -178,12 +226,38 @@ def test_max_tokens_is_required(limit: Any) -> None:
     ("more", "field"),
     [
         ({"messages": None}, "messages"),
+        ({"tools": [{"name": "f"}]}, "tools[0].input_schema"),
+        ({"tools": [TOOL, TOOL]}, "tools"),
+        ({"temperature": 2}, "temperature"),
+        ({"top_p": -0.5}, "top_p"),
+        ({"metadata": 5}, "metadata"),
         ({"messages": [7]}, "messages[0]"),
         ({"tools": [7]}, "tools[0]"),
         ({"tools": [{"input_schema": {}}]}, "tools[0].name"),
         ({"tools": [{"name": "f", "input_schema": 7}]}, "tools[0].input_schema"),
         ({"thinking": {"type": "often"}}, "thinking.type"),
         ({"stream": "no"}, "stream"),
+        ({"thinking": False}, "thinking"),
+        ({"output_config": False}, "output_config"),
+        ({"output_config": {"format": False}}, "output_config"),
+        ({"output_config": {"effort": 3}}, "output_config.effort"),
+        ({"output_format": False}, "output_format"),
+        ({"temperature": True}, "temperature"),
+        ({"top_p": "0.5"}, "top_p"),
+        ({"tools": [{**TOOL, "strict": "yes"}]}, "tools[0].strict"),
+        ({"tools": [{**TOOL, "description": 7}]}, "tools[0].description"),
+        (
+            {"tools": [TOOL], "tool_choice": {"type": "auto", "disable_parallel_tool_use": "yes"}},
+            "tool_choice.disable_parallel_tool_use",
+        ),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "tool_result", "is_error": "yes"}]}]},
+            "messages[0].content[0].is_error",
+        ),
+        (
+            {"messages": [{"role": "assistant", "content": [{"type": "thinking", "thinking": False}]}]},
+            "messages[0].content[0].thinking",
+        ),
     ],
 )
 def test_what_is_malformed_is_named(more: dict[str, Any], field: str) -> None:
@@ -294,6 +368,7 @@ def test_thinking_that_is_not_to_be_shown_is_named() -> None:
 def test_the_whole_prompt_is_input() -> None:
     """Cached or not, so that it equals what count_tokens said (C3)."""
     assert usage_counts(Usage(237, 35, 236))["input_tokens"] == 237
+    assert usage_counts(Usage(1, 10, thought=4))["output_tokens_details"] == {"thinking_tokens": 4}
 
 
 def test_a_forced_tool_is_a_form() -> None:
@@ -306,3 +381,15 @@ def test_a_forced_tool_is_a_form() -> None:
     for choice in ({"type": "any"}, {"type": "auto"}, None):
         request = ask(tools=[TOOL], tool_choice=choice)
         assert (request.schema, request.constraint) == (None, "")
+
+
+def test_of_a_cut_call_the_input_is_what_was_told_whole() -> None:
+    """As the SDK has it of a stream; a call that ended by itself keeps what is no object under `raw`."""
+    for finish, value in (("length", {"a": 1}), ("tool_calls", {"raw": '{"a": 1, "b": "x'})):
+        answer = Answer("", "", (Call("c", "f", '{"a": 1, "b": "x'),), Finish(finish), Usage(1, 1))
+        said = reply(Turn("m"), answer)
+        assert said["content"][0]["input"] == value
+    assert (
+        reply(Turn("m"), Answer("", "", (Call("c", "f", "{"),), Finish("length"), Usage(1, 1)))["stop_reason"]
+        == "max_tokens"
+    )

@@ -26,12 +26,12 @@ def test_text_stays_text() -> None:
 def test_images() -> None:
     """Base64 becomes a data URL, a URL stays one."""
     blocks = [
-        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}},
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}},
         {"type": "image", "source": {"type": "url", "url": "https://x/y.png"}},
         {"type": "text", "text": "what"},
     ]
     assert turned("user", blocks)[0]["content"] == [
-        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}},
         {"type": "image_url", "image_url": {"url": "https://x/y.png"}},
         {"type": "text", "text": "what"},
     ]
@@ -60,6 +60,13 @@ def test_malformed_images_are_refused(source: Any) -> None:
         turned("user", [{"type": "image", "source": source}])
     assert str(said.value) == teaching.image_source_invalid()
     assert said.value.field == "messages[0].content[0]"
+
+
+def test_what_is_no_picture_is_refused_by_its_place() -> None:
+    """An engine would fail at it as if the fault were its own."""
+    source = {"type": "base64", "data": "AAAA", "media_type": "image/png"}
+    with pytest.raises(Malformed, match=r"'messages\[0\].content\[0\].source.data' must be a picture"):
+        turned("user", [{"type": "image", "source": source}])
 
 
 def test_thinking_goes_where_templates_look() -> None:
@@ -125,6 +132,7 @@ def test_documents() -> None:
         {"type": "base64", "media_type": "application/pdf", "data": raw},
         {"type": "url", "url": "u"},
         {"type": "base64", "media_type": "text/plain", "data": "!"},
+        {"type": "base64", "media_type": "text/plain", "data": base64.b64encode(b"%PDF-1.4 of letters").decode()},
         None,
     ):
         with pytest.raises(Malformed):

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from blazar.domain.wire.anthropic_stream import BlockWriter
+from blazar.domain.wire.anthropic_stream import BlockWriter, WarmingWriter
 from blazar.domain.wire.delta import Delta, Failed, Finish, Reasoning, Text, ToolFragment, Usage
 from blazar.domain.wire.turn import Turn
 from tests.contract.wire.chunks import events, well_nested
@@ -53,6 +53,25 @@ def test_the_whole_order() -> None:
         },
         {"type": "message_stop"},
     ]
+
+
+def test_the_size_of_the_prompt_is_told_at_once() -> None:
+    """Where the child has told it; the end tells what was counted."""
+    said = told(Usage(9, 0), Text("a"), Finish("stop"), Usage(9, 4, 5))
+    assert said[0]["message"]["usage"]["input_tokens"] == 9
+    assert (said[-2]["usage"]["input_tokens"], said[-2]["usage"]["output_tokens"]) == (9, 4)
+    assert BlockWriter(TURN).write(Usage(9, 0)) == b""  # a failure can still be a status (C12)
+
+
+def test_a_prompt_that_is_only_read_is_answered_with_nothing() -> None:
+    """`max_tokens: 0`: the message begins and ends, and what the engine said all the same is not told."""
+    writer = WarmingWriter(TURN)
+    deltas: list[Delta] = [Usage(9, 0), Reasoning("x"), Text("a"), ToolFragment(0, "c", "f", "{}"), Finish("stop")]
+    said = events(b"".join([writer.write(delta) for delta in [*deltas, Usage(9, 1, 3)]] + [writer.flush()]))
+    assert [event["type"] for event in said] == ["message_start", "message_delta", "message_stop"]
+    assert said[0]["message"]["usage"]["input_tokens"] == said[1]["usage"]["input_tokens"] == 9
+    assert (said[1]["delta"]["stop_reason"], said[1]["usage"]["output_tokens"]) == ("max_tokens", 0)
+    assert events(WarmingWriter(TURN).write(Failed(500, "no")))[0]["type"] == "error"
 
 
 def test_nothing_is_said_before_the_first_delta() -> None:

@@ -1,9 +1,12 @@
 """The reader of child streams; its slices and nasty forms are under tests/contract/wire."""
 
+import json
+
 import pytest
 
-from blazar.domain.wire.child import ChildReader, failed_of, finish_of, usage_of
-from blazar.domain.wire.delta import Failed, Finish, Reasoning, Text, Usage
+from blazar.domain.wire.answer import Answer, answer_of
+from blazar.domain.wire.child import ChildReader, failed_of, finish_of, usage_of, with_thought
+from blazar.domain.wire.delta import Failed, Finish, Reasoning, Text, ToolFragment, Usage
 from blazar.domain.wire.reasoning import ThinkSplitter
 from tests.contract.wire.chunks import DONE, USAGE, View, call, chunk, decode, event, reading, tools
 
@@ -138,3 +141,59 @@ def test_an_end_without_an_answer_is_a_failure() -> None:
 def test_reasoning_has_two_names() -> None:
     """mlx-lm says `reasoning`."""
     assert reading(chunk({"reasoning": "hm"}) + chunk(finish="stop") + DONE)[0] == Reasoning("hm")
+
+
+@pytest.mark.parametrize(
+    ("counts", "thought"),
+    [
+        ({}, 5),
+        ({"completion_tokens_details": {"reasoning_tokens": 3}}, 3),
+        ({"reasoning_tokens": 4}, 4),
+        ({"completion_tokens_details": {"reasoning_tokens": 99}}, 10),
+        ({"completion_tokens_details": {"reasoning_tokens": 0}}, 5),
+    ],
+)
+def test_thinking_is_counted_as_told_or_by_its_share(counts: dict[str, object], thought: int) -> None:
+    """The same number streamed and whole; never more than there is. SGLang's 0 beside thoughts means that it does not count them."""
+    usage = {"prompt_tokens": 1, "completion_tokens": 10, **counts}
+    stream = chunk({"reasoning_content": "hmm"}) + chunk({"content": "abc"}) + chunk(finish="stop")
+    told = reading(stream + event({"choices": [], "usage": usage}) + DONE)[-1]
+    assert told == Usage(1, 10, thought=thought)
+    message = {"reasoning_content": "hmm", "content": "abc"}
+    whole = {"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage}
+    answer = answer_of(json.dumps(whole).encode(), decode, "m")
+    assert isinstance(answer, Answer)
+    assert answer.usage == told
+
+
+def test_tags_and_arguments_count_too() -> None:
+    """Thoughts that a splitter finds are thoughts, what a tool is called with is none."""
+    reader = ChildReader(decode, "m", ThinkSplitter())
+    reader.feed(chunk({"content": "<think>hmm</think>"}) + tools(call(0, "c", "f", '{"a":1}')) + chunk(finish="stop"))
+    reader.feed(event({"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 10}}) + DONE)
+    assert reader.usage == Usage(1, 10, thought=3)
+
+
+def test_no_counts_are_none() -> None:
+    """Nothing is made up where a child counted nothing."""
+    assert with_thought(None, None, 5, 5) is None
+
+
+def test_alone_leaves_one_call() -> None:
+    """As the whole answer does, and the finish is that of a call."""
+    reader = ChildReader(decode, "m", alone=True)
+    stream = tools(call(0, "c", "f", "{}")) + tools(call(1, "d", "g", "{}")) + chunk(finish="tool_calls") + DONE
+    assert [delta for delta in reader.feed(stream) if not isinstance(delta, Usage)] == [
+        ToolFragment(0, "c", "f", "{}"),
+        Finish("tool_calls"),
+    ]
+
+
+def test_the_size_of_the_prompt_is_told_once_and_first() -> None:
+    """llama-server repeats it with every part of the prompt that it has read."""
+    progress = [
+        chunk({"role": "assistant", "content": None}, prompt_progress={"total": 9, "processed": at}) for at in (0, 9)
+    ]
+    said = reading(b"".join(progress) + chunk({"content": "a"}) + chunk(finish="stop") + USAGE + DONE)
+    assert said[:2] == [Usage(9, 0), Text("a")]
+    assert [type(delta) for delta in said[2:]] == [Finish, Usage]

@@ -23,6 +23,7 @@ class _Chunk:
     usage: None = None
     timings: None = None
     verbose: None = None
+    prompt_progress: None = None
     error: None = None
 
 

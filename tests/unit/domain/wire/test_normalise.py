@@ -7,7 +7,10 @@ import pytest
 from blazar.domain.errors import Malformed
 from blazar.domain.wire.normalise import (
     brings_media,
+    check_audio,
     check_messages,
+    check_names,
+    check_pictures,
     drop_nulls,
     merge_system,
     narrow_tool_choice,
@@ -213,6 +216,39 @@ def test_a_named_tool_is_the_only_one_left() -> None:
     assert body == {"tools": [function("g")], "tool_choice": "required"}
 
 
+@pytest.mark.parametrize("mode", ["auto", "required", None])
+@pytest.mark.parametrize("nested", [True, False])
+def test_allowed_tools_are_the_only_ones_left(mode: str | None, *, nested: bool) -> None:
+    """With the word that says whether one must be called, in a chat's spelling and in that of responses (A19)."""
+    named = [{"type": "function", "function": {"name": "h"}}, {"type": "function", "name": "g"}]
+    allowed = {"tools": named} | ({} if mode is None else {"mode": mode})
+    choice = {"type": "allowed_tools", **({"allowed_tools": allowed} if nested else allowed)}
+    body = {"tools": [function("f"), function("g"), function("h")], "tool_choice": choice}
+    narrow_tool_choice(body)
+    assert body == {"tools": [function("g"), function("h")], "tool_choice": mode or "auto"}
+
+
+@pytest.mark.parametrize(
+    ("allowed", "field"),
+    [
+        ({"mode": "none", "tools": [{"function": {"name": "f"}}]}, "tool_choice.mode"),
+        ({"mode": 5, "tools": [{"function": {"name": "f"}}]}, "tool_choice.mode"),
+        ({"mode": "auto", "tools": []}, "tool_choice.tools"),
+        ({"mode": "auto"}, "tool_choice.tools"),
+        ([], "tool_choice.tools"),
+        ({"tools": [{"function": {"name": "zzz"}}]}, "tool_choice"),
+        ({"tools": [{"type": "function"}]}, "tool_choice"),
+    ],
+)
+def test_allowed_tools_that_are_none_are_refused(allowed: Any, field: str) -> None:
+    """With a 400 that says what of it (A19)."""
+    with pytest.raises(Malformed) as refused:
+        narrow_tool_choice(
+            {"tools": [function("f")], "tool_choice": {"type": "allowed_tools", "allowed_tools": allowed}}
+        )
+    assert refused.value.field == field
+
+
 @pytest.mark.parametrize("choice", ["none", "auto", "required", None])
 def test_a_choice_that_is_a_word_stays(choice: Any) -> None:
     """The engine reads those itself."""
@@ -275,3 +311,48 @@ def test_tools_that_nobody_may_call_are_no_offer() -> None:
     """They need no place in a template."""
     assert offers_tools({"tools": [{}]})
     assert not any(map(offers_tools, ({}, {"tools": None}, {"tools": []}, {"tools": [{}], "tool_choice": "none"})))
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "image_url"},
+        {"type": "image_url", "image_url": "data:image/png;base64,iVBORw0KGgo="},
+        {"type": "image_url", "image_url": {}},
+        {"type": "image_url", "image_url": {"url": 5}},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGVsbG8="}},
+        {"type": "image_url", "image_url": {"url": "data:"}},
+    ],
+)
+def test_what_is_no_picture_is_refused_by_its_place(part: dict[str, Any]) -> None:
+    """An engine fails at it as if the fault were its own."""
+    with pytest.raises(Malformed) as refused:
+        check_pictures([{"role": "user", "content": [{"type": "text", "text": "a"}, part]}])
+    assert refused.value.field == "messages[0].content[1].image_url"
+
+
+def test_pictures_and_texts_pass() -> None:
+    """What has no picture in it is none of its business."""
+    shown = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    check_pictures(
+        [{"role": "user", "content": "image_url"}, {"role": "user", "content": [{"type": "text"}, shown, 5]}]
+    )
+
+
+@pytest.mark.parametrize("member", ["data", "url"])
+@pytest.mark.parametrize("address", ["http://10.0.0.1/a.wav", "file:///etc/passwd", "HTTPS://x/y"])
+def test_sound_is_not_fetched(member: str, address: str) -> None:
+    """llama-server would, from any network (J10)."""
+    part = {"type": "input_audio", "input_audio": {member: address, "format": "wav"}}
+    with pytest.raises(Malformed) as refused:
+        check_audio([{"role": "user", "content": [part]}])
+    assert refused.value.field == "messages[0].content[0].input_audio"
+    check_audio([{"role": "user", "content": [{**part, "input_audio": {member: "UklGRg==", "format": "wav"}}]}])
+
+
+def test_functions_have_names_of_their_own() -> None:
+    """Nobody could say which of two was called."""
+    one, other = ({"type": "function", "function": {"name": name}} for name in "fg")
+    check_names([one, other])
+    with pytest.raises(Malformed, match="'f'"):
+        check_names([one, other, one])

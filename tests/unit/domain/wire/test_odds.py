@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from blazar.domain.errors import Malformed
-from blazar.domain.wire.odds import UNASKED, Odds, ask_for_odds, rows_of, want_odds
+from blazar.domain.wire.odds import UNASKED, Odds, ask_for_odds, behind, full_rows, rows_of, want_odds
 
 
 def test_what_is_asked_for() -> None:
@@ -46,3 +46,18 @@ def test_rows() -> None:
     told = {"token": "a", "logprob": -0.5, "bytes": [97]}
     assert rows_of([row, None], 0) == [told]
     assert rows_of([row], 2) == [{**told, "top_logprobs": [{"token": "b", "logprob": -1}]}]
+
+
+def test_rows_of_the_responses_api() -> None:
+    """Bytes and alternatives are lists in every row, if empty ones; nobody's wish gives none."""
+    told = [{"token": "a", "logprob": -1.0}]
+    assert full_rows(told, Odds(True, 0)) == [{"token": "a", "logprob": -1.0, "bytes": [], "top_logprobs": []}]
+    assert full_rows(told, UNASKED) == []
+
+
+@pytest.mark.parametrize(("text", "first"), [("", 4), ("d", 3), ("cd", 2), ("bcd", 1), ("abcdef", 0)])
+def test_rows_of_a_text_at_the_end(text: str, first: int) -> None:
+    """What stands before it belongs to what was thought."""
+    told = [{"token": letter} for letter in "abcd"]
+    assert behind(told, text) == told[first:]
+    assert behind([None], "a") == [None]

@@ -20,7 +20,7 @@ from blazar.domain.wire.ollama import (
     load_reply,
     reply,
 )
-from blazar.domain.wire.request import ignored
+from blazar.domain.wire.request import ENDLESS, ignored
 from blazar.domain.wire.tools import Call
 from blazar.domain.wire.turn import Shape, Turn
 
@@ -107,11 +107,12 @@ def test_system_in_the_middle_is_merged() -> None:
 @pytest.mark.parametrize(
     ("data", "mime"),
     [
-        ("iVBORw0", "image/png"),
-        ("/9j/4AA", "image/jpeg"),
-        ("R0lGOD", "image/gif"),
-        ("UklGRg", "image/webp"),
-        ("zzzz", "image/png"),
+        ("iVBORw0KGgo=", "image/png"),
+        ("iVBORw0KGgo", "image/png"),
+        ("/9j/4AAQ", "image/jpeg"),
+        ("R0lGODlh", "image/gif"),
+        ("UklGRgAAAABXRUJQ", "image/webp"),
+        ("Qk0=", "image/bmp"),
     ],
 )
 def test_images_become_data_urls(data: str, mime: str) -> None:
@@ -152,10 +153,10 @@ def test_options_are_translated() -> None:
     assert "n_ctx" not in request.body
 
 
-@pytest.mark.parametrize("value", [-1, -2])
-def test_no_limit_is_the_childs_default(value: int) -> None:
-    """Ollama's two ways to say it."""
-    assert "max_tokens" not in chat(options={"num_predict": value}).body
+@pytest.mark.parametrize("value", [0, -1, -2])
+def test_no_limit_is_said(value: int) -> None:
+    """Ollama's ways to say it (its runners only know bounds above 0); unsaid, a limit that a created model was started with would hold."""
+    assert chat(options={"num_predict": value}).body["max_tokens"] == ENDLESS
 
 
 @pytest.mark.parametrize("name", OPTIONS)
@@ -174,7 +175,9 @@ def test_a_window_that_is_none_is_refused(value: Any) -> None:
 def test_fields_without_effect_are_named() -> None:
     """Nothing is dropped in silence; empty values are no wish."""
     request = generate(prompt="a", shift=True, truncate=True, logprobs=None, system="", context=[])
-    assert request.warnings == ("ignored; 'shift' has no effect here", "ignored; 'truncate' has no effect here")
+    assert request.warnings == ("ignored; 'shift' has no effect here",)
+    assert generate(prompt="a", raw=True, truncate=False).warnings == ()
+    assert generate(prompt="a", raw=True, truncate=True).warnings == ("ignored; 'truncate' has no effect here",)
 
 
 @pytest.mark.parametrize(
@@ -269,9 +272,14 @@ def test_an_empty_prompt_only_loads(body: dict[str, Any]) -> None:
         ({"prompt": "a", "raw": "yes"}, "raw"),
         ({"prompt": "a", "raw": True, "images": ["x"]}, "images"),
         ({"prompt": "a", "images": [7]}, "images"),
+        ({"prompt": "a", "images": ["zzzz"]}, "images"),
+        ({"prompt": "a", "images": ["no base64"]}, "images"),
         ({"prompt": "a", "stream": "no"}, "stream"),
         ({"prompt": "a", "options": []}, None),
         ({"prompt": "a", "options": [1]}, "options"),
+        ({"prompt": "", "options": False}, "options"),
+        ({"prompt": "a", "options": ""}, "options"),
+        ({"prompt": "a", "options": {"temperature": False}}, "options.temperature"),
         ({"prompt": "a", "format": "xml"}, "format"),
         ({"prompt": "a", "think": "often"}, "think"),
     ],
@@ -388,8 +396,6 @@ def test_embedding_requests() -> None:
     [
         {},
         {"input": None},
-        {"input": []},
-        {"input": ""},
         {"input": [""]},
         {"input": [1]},
         {"input": 7},
@@ -401,7 +407,14 @@ def test_nothing_to_embed_is_refused(body: dict[str, Any]) -> None:
         embed_request(body, "c")
 
 
-@pytest.mark.parametrize("body", [{}, {"prompt": ""}, {"input": ["a"]}])
+def test_odd_an_empty_text_to_embed_is_no_input() -> None:
+    """It only loads the model, as clients of ollama do it."""
+    assert embed_request({"input": ""}, "c")["input"] == embed_request({"input": []}, "c")["input"] == []
+    for field in ("prompt", "input"):
+        assert legacy_embed_request({field: ""}, "c")["input"] == []
+
+
+@pytest.mark.parametrize("body", [{}, {"prompt": None}, {"input": ["a"]}])
 def test_the_old_route_refuses_too(body: dict[str, Any]) -> None:
     """With the field's name."""
     with pytest.raises(Malformed):

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from blazar.domain.errors import Malformed
-from blazar.domain.wire.openai import TRIGGERS, check, normalise, plan, reply_bytes, wants_usage
+from blazar.domain.wire.openai import TRIGGERS, check, first_call_alone, normalise, plan, reply_bytes, wants_usage
 
 HI = [{"role": "user", "content": "hi"}]
 
@@ -93,6 +93,7 @@ SOUND: dict[str, Any] = {"id": "x", "type": "function", "function": {"name": "f"
         ("system", {"messages": [{"role": "developer", "content": "B"}, *HI]}),
         ("system", {"messages": [{"role": "system", "content": "A"}, {"role": "system", "content": "B"}, *HI]}),
         ("tool_choice", {"tool_choice": {"type": "function", "function": {"name": "f"}}}),
+        ("conversation", {"messages": []}),
         ("gbnf", {"response_format": {"type": "gbnf", "grammar": "root ::= x"}}),
         ("think", {"think": False}),
         ("history", {"messages": [called({"id": "x", "function": {"name": "f", "arguments": "{}"}})]}),
@@ -102,6 +103,11 @@ SOUND: dict[str, Any] = {"id": "x", "type": "function", "function": {"name": "f"
         ("format", {"tools": [], "response_format": {"type": "json_object"}}),
         ("parameters", {"tools": [{"type": "function", "function": {"name": "f", "parameters": []}}]}),
         ("media", {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:"}}]}]}),
+        ("media", {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}),
+        ("media", {"messages": [{"role": "user", "content": [{"type": "input_audio", "input_audio": {"data": ""}}]}]}),
+        ("files", {"messages": [{"role": "user", "content": [{"type": "file", "file": {"file_data": "aGk="}}]}]}),
+        ("custom", {"tools": [{"type": "custom", "custom": {"name": "f"}}]}),
+        ("references", {"tools": [{"$ref": "#/a", "a": {}}] * 50}),
     ],
 )
 @pytest.mark.parametrize("compact", [True, False])
@@ -238,6 +244,13 @@ def test_missing_messages_are_named(body: Any, field: str) -> None:
     assert refused.value.field == field
 
 
+def test_a_conversation_of_nothing_is_refused() -> None:
+    """An engine would make up an answer to it, of any length."""
+    with pytest.raises(Malformed, match="at least one message") as refused:
+        normalise({"model": "m", "messages": []}, "c")
+    assert refused.value.field == "messages"
+
+
 @pytest.mark.parametrize(
     ("options", "wanted"),
     [(None, False), ({}, False), ({"include_usage": True}, True), ({"include_usage": 1}, False), ("x", False)],
@@ -286,3 +299,12 @@ def test_arguments_that_are_no_object_are_handed_on_and_told() -> None:
     outcome = normalise({"messages": [*HI, called(cut)]}, "m")
     assert outcome.body["messages"][1]["tool_calls"][0]["function"]["arguments"] == '{"raw":"{\\"path\\": \\"/etc"}'
     assert "messages[1].tool_calls[0]" in outcome.warnings[0]
+
+
+def test_one_call_may_be_all_that_was_asked_for() -> None:
+    """Of every choice; an answer that has no more stays as it is, and so does what is none."""
+    two = {"choices": [{"message": {"tool_calls": [1, 2]}}, {"message": {"tool_calls": [3]}}, {"message": None}, 5]}
+    assert first_call_alone(two)
+    assert two["choices"][:2] == [{"message": {"tool_calls": [1]}}, {"message": {"tool_calls": [3]}}]
+    assert not first_call_alone(two)
+    assert not first_call_alone([])

@@ -4,8 +4,9 @@ import json
 from typing import Any
 
 import pytest
+from openai.types.batch_usage import BatchUsage
 
-from blazar.domain.batches import Answered, Fate, Flaw, Line, State, Tally
+from blazar.domain.batches import Answered, Fate, Flaw, Line, Spent, State, Tally
 from blazar.domain.errors import Malformed
 from blazar.domain.wire.openai_batches import (
     LONGEST_LIFE,
@@ -16,6 +17,7 @@ from blazar.domain.wire.openai_batches import (
     read_life,
     read_line,
     read_order,
+    spent_in,
     unanswered_line,
 )
 from tests.support.batching import CHAT, a_batch, line
@@ -148,10 +150,47 @@ def test_a_batch_as_it_is_shown() -> None:
             stamps={"in_progress_at": 5.9, "completed_at": 7.0},
             flaws=(Flaw("c", "m", "", 3),),
             output_file_id="file-o",
+            spent=Spent(9, 3, 5, 2),
+            model="m",
         )
     )
+    assert shown["model"] == "m"
+    assert BatchUsage.model_validate(shown["usage"]).model_dump() == {
+        "input_tokens": 9,
+        "input_tokens_details": {"cached_tokens": 3},
+        "output_tokens": 5,
+        "output_tokens_details": {"reasoning_tokens": 2},
+        "total_tokens": 14,
+    }
     assert (shown["in_progress_at"], shown["completed_at"], shown["failed_at"]) == (5, 7, None)
     assert shown["request_counts"] == {"total": 4, "completed": 1, "failed": 3}
     assert shown["errors"]["data"] == [{"code": "c", "message": "m", "param": None, "line": 3}]
     assert (shown["output_file_id"], shown["error_file_id"], shown["metadata"]) == ("file-o", None, None)
     assert "validating_at" not in shown
+
+
+@pytest.mark.parametrize(
+    ("body", "spent"),
+    [
+        ({"usage": {"prompt_tokens": 9, "completion_tokens": 5, "total_tokens": 14}}, Spent(9, 0, 5)),
+        ({"usage": {"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 3}}, "timings": {}}, Spent(9, 3)),
+        (
+            {
+                "usage": {
+                    "input_tokens": 9,
+                    "input_tokens_details": {"cached_tokens": 3},
+                    "output_tokens": 5,
+                    "output_tokens_details": {"reasoning_tokens": 2},
+                }
+            },
+            Spent(9, 3, 5, 2),
+        ),
+        ({"content": 'said "usage": {"prompt_tokens": 1}'}, Spent()),
+        ({"usage": None}, Spent()),
+        ({"usage": {"prompt_tokens": "9", "completion_tokens": -1}}, Spent()),
+        ({"error": {"message": "m"}}, Spent()),
+    ],
+)
+def test_what_an_answer_cost_is_read_from_its_line(body: dict[str, Any], spent: Spent) -> None:
+    """In the chat's words and in those of responses; a text that looks like counts is none."""
+    assert spent_in(answered_line("batch_9", 0, Line("a", {}), Answered(200, json.dumps(body).encode(), "t"))) == spent

@@ -114,3 +114,26 @@ def test_what_comes_before_the_answer_is_held_back() -> None:
     assert passing.feed(empty) == b""
     assert passing.feed(chunk({"content": "a"})) == chunk({"content": "a"})
     assert passing.feed(empty) == empty
+
+
+def test_a_byte_order_mark_hides_nothing() -> None:
+    """Behind it the first event is an event: it is renamed (A22), and an error in it is one. Clients get none of it."""
+    path = event({"choices": [{"index": 0, "delta": {"content": "a"}}], "model": "/srv/x.gguf"})
+    for slices in ([b"\xef\xbb\xbf" + path + DONE], [b"\xef", b"\xbb\xbf" + path, DONE]):
+        passing = StreamFilter(decode, "m", drop_usage=False)
+        out = b"".join(passing.feed(data) for data in slices)
+        assert out.startswith(b"data: ")
+        assert payloads(out)[0]["model"] == "m"
+    passing = StreamFilter(decode, "m", drop_usage=False)
+    passing.feed(b"\xef\xbb\xbf" + event({"error": {"code": 503, "message": "busy"}}))
+    assert passing.failed == Failed(503, "busy")
+
+
+def test_alone_leaves_out_every_call_but_the_first() -> None:
+    """Its own events go; a finish that came with one stays, and so does everything else to the byte."""
+    first, second = tools(call(0, "c", "f", "{}")), tools(call(1, "d", "g", "{}"))
+    end = chunk({"tool_calls": [call(1, args=" ")]}, "tool_calls") + DONE
+    passing = StreamFilter(decode, "m", drop_usage=True, alone=True)
+    assert passing.feed(first) == first
+    assert passing.feed(second) == b""
+    assert passing.feed(end) == chunk({}, "tool_calls") + DONE

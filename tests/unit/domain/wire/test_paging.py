@@ -3,7 +3,7 @@
 import pytest
 
 from blazar.domain.errors import Malformed
-from blazar.domain.wire.paging import Page, listing, page_asked, page_of, size_of
+from blazar.domain.wire.paging import Page, follows, listing, page_asked, page_of, size_of
 
 ITEMS = [{"id": str(number)} for number in range(5)]
 
@@ -41,10 +41,20 @@ def test_what_makes_no_sense_is_refused(query: dict[str, str]) -> None:
 
 
 def test_pages_follow_each_other() -> None:
-    """In either order; behind what is not there, there is nothing."""
+    """In either order."""
     first = page_of(ITEMS, Page(2, "", ascending=True))
     assert ([row["id"] for row in first["data"]], first["has_more"]) == (["0", "1"], True)
     assert (first["first_id"], first["last_id"], first["object"]) == ("0", "1", "list")
     last = page_of(ITEMS, Page(2, "1"))
     assert ([row["id"] for row in last["data"]], last["has_more"]) == (["0"], False)
-    assert page_of(ITEMS, Page(2, "9")) == listing([], more=False)
+    assert page_of(ITEMS, Page(2, "0")) == listing([], more=False)
+
+
+@pytest.mark.parametrize("field", ["after", "after_id", "before_id"])
+def test_no_page_begins_behind_what_is_not_there(field: str) -> None:
+    """An empty page would be taken for the end; the parameter that said it is named."""
+    with pytest.raises(Malformed, match="nothing called '9' is in this list") as refused:
+        page_of(ITEMS, Page(2, "9", field=field))
+    assert refused.value.field == field
+    follows(Page(), there=False)
+    follows(Page(2, "9"), there=True)

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from blazar.domain.errors import EngineSaid, Malformed
+from blazar.domain.errors import Malformed
 from blazar.domain.grammars import LLGUIDANCE
 from blazar.domain.manners import APPLY_TEMPLATE, COUNTING, DETOKENIZE, INFILL, LLAMACPP, TOKENIZE, Manners
-from blazar.domain.wire.polite import UNKNOWN_WINDOW, as_it_is, make_polite, refusal, without_tag
+from blazar.domain.wire.polite import UNKNOWN_WINDOW, as_it_is, asked_for_one, make_polite, refusal, without_tag
+from blazar.domain.wire.request import ENDLESS
 
 STRICT = Manners(name="x", routes=frozenset(), forms=frozenset({"response_format"}), strips=frozenset({"adapters"}))
 BOUNDED = Manners(name="x", bounded=True)
@@ -76,6 +77,16 @@ def test_odd_zero_and_less_is_no_bound(said: dict[str, Any], bound: Any) -> None
     assert made(BOUNDED, **said)[0] == {"max_tokens": bound}
 
 
+def test_no_limit_is_not_said_where_it_is_refused() -> None:
+    """A server that takes no more than its window has no bound unasked; one with a bound of its own gets the window."""
+    body: dict[str, Any] = {"max_tokens": ENDLESS}
+    make_polite(body, Manners(name="x"), 512)
+    assert body == {}
+    body = {"max_tokens": ENDLESS}
+    make_polite(body, BOUNDED, 512)
+    assert body == {"max_tokens": 512}
+
+
 def test_an_unknown_window_is_bounded_as_well() -> None:
     """Not by the engine's own few hundred tokens."""
     assert made(BOUNDED, window=0)[0] == {"max_tokens": UNKNOWN_WINDOW}
@@ -99,7 +110,7 @@ def test_a_prompt_gives_no_orders() -> None:
 
 
 def test_routes_that_a_kind_lacks_are_refused_by_name() -> None:
-    """A gap is the caller's field, a text's tokens its choice of a model, a count is not implemented; what every kind has is no question."""
+    """A gap is the caller's field, a text's tokens its choice of a model; a count is had otherwise, and what every kind has is no question."""
     assert refusal("/v1/chat/completions", STRICT) is None
     assert refusal(INFILL, LLAMACPP) is None
     gap = refusal(INFILL, STRICT)
@@ -110,9 +121,18 @@ def test_routes_that_a_kind_lacks_are_refused_by_name() -> None:
         lacks = refusal(path, STRICT)
         assert isinstance(lacks, Malformed)
         assert (lacks.field, "served by x" in str(lacks)) == ("model", True)
-    count = refusal(COUNTING, STRICT)
-    assert isinstance(count, EngineSaid)
-    assert (count.status, "served by x" in str(count)) == (501, True)
+    assert refusal(COUNTING, STRICT) is None
+
+
+def test_a_kind_without_a_route_for_counts_is_asked_for_one_token() -> None:
+    """The prompt stays to the letter, so that the count is the real call's; every other path is left alone."""
+    body = {"model": "m", "messages": [{"role": "user", "content": "a"}], "stream": True, "max_tokens": 50}
+    assert asked_for_one(COUNTING, body, STRICT) == "/v1/chat/completions"
+    assert body == {"model": "m", "messages": [{"role": "user", "content": "a"}], "stream": False, "max_tokens": 1}
+    for path, manners in ((COUNTING, LLAMACPP), ("/v1/chat/completions", STRICT)):
+        untouched: dict[str, Any] = {}
+        assert asked_for_one(path, untouched, manners) == path
+        assert untouched == {}
 
 
 def test_a_schema_is_fitted_to_what_its_library_holds() -> None:
@@ -128,3 +148,9 @@ def test_odd_whole_floats_are_written_whole_for_servers_with_typed_bodies() -> N
     body, warnings, _ = made(STRICT, max_tokens=10.0, seed=1.0, temperature=1.0, n=1.5)
     assert repr(body) == repr({"max_tokens": 10, "seed": 1, "temperature": 1.0, "n": 1.5})
     assert warnings == ()
+
+
+def test_the_size_of_a_prompt_is_asked_for_only_where_it_is_told() -> None:
+    """Another kind's typed server might refuse the field, and it is nothing of the caller's that would be lost."""
+    assert made(STRICT, messages=[], return_progress=True) == ({"messages": []}, (), True)
+    assert LLAMACPP.foretells

@@ -10,6 +10,7 @@ from blazar.domain.wire.refusal import (
     beyond_vocabulary,
     callers_fault,
     field_in,
+    models_fault,
     refused_grammar,
     too_long,
 )
@@ -61,6 +62,7 @@ def test_sizes_are_read_where_the_child_gives_them(body: bytes, sizes: TooLong |
         (500, "failed to parse grammar", True),
         (400, '"prompt" is required', False),
         (503, "grammar", False),
+        (500, "got exception: Unexpected empty grammar stack after accepting piece: x (297)", False),
     ],
 )
 def test_a_refused_grammar_is_told_from_other_refusals(status: int, message: str, refused: bool) -> None:
@@ -75,16 +77,32 @@ def test_a_refused_grammar_is_told_from_other_refusals(status: int, message: str
         (500, "Failed to parse tools: Missing tool type", True),
         (500, "failed to parse grammar", True),
         (500, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj", True),
+        (500, "Failed to load image or audio file", True),
         (500, "Unknown reasoning format: x", True),
         (500, "Unsupported param: x", True),
         (500, "CUDA error", False),
         (500, "Compute error.", False),
         (502, "Failed to parse messages", False),
+        (500, "got exception: Unexpected empty grammar stack after accepting piece: x (297)", False),
     ],
 )
 def test_a_500_about_the_request_is_the_callers(status: int, message: str, fault: bool) -> None:
     """llama.cpp answers 500 to what it cannot read; its health is not in question (A21, G6)."""
     assert callers_fault(status, said(message)) is fault
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "fault"),
+    [
+        (500, "The model produced output that does not match the expected peg-native format", True),
+        (500, "got exception: Unexpected empty grammar stack after accepting piece: x (297)", True),
+        (400, "The model produced output that does not match the expected peg-native format", False),
+        (500, "CUDA error", False),
+    ],
+)
+def test_a_500_about_what_the_model_wrote_is_the_models(status: int, message: str, fault: bool) -> None:
+    """The status stays; the child is sound (G6)."""
+    assert models_fault(status, message) is fault
 
 
 @pytest.mark.parametrize(

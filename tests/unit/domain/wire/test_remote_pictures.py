@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from blazar.domain.wire.remote_pictures import base64_of, may_name_addresses, mime_of, remote_pictures
+from blazar.domain.wire.remote_pictures import base64_of, is_picture, may_name_addresses, mime_of, remote_pictures
 
 URL = "https://example.com/cat.png"
 
@@ -110,3 +110,29 @@ def test_a_picture_is_known_by_its_first_bytes(data: bytes, mime: str) -> None:
 def test_data_travels_as_base64() -> None:
     """Without line breaks."""
     assert base64_of(b"\0" * 100) == "AAAA" * 33 + "AA=="
+
+
+@pytest.mark.parametrize("text", ["iVBORw0KGgo=", "iVBORw0KGgo", "R0lGODlh", "Qk0=", "/9j/4AAQ", "UklGRgAAAABXRUJQ"])
+def test_a_picture_is_base64_of_one(text: str) -> None:
+    """Alone, or as a data: URL; what its media type says is not asked."""
+    assert is_picture(text)
+    assert is_picture(f"data:image/png;base64,{text}")
+    assert is_picture(f"DATA:image/jpeg;base64,{text}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "aGVsbG8=",
+        "!!",
+        "\N{SNOWMAN}",
+        "data:",
+        "data:image/png;base64,",
+        "data:image/png,iVBORw0KGgo=",
+        "iVBO\nRw0KGgo=",
+    ],
+)
+def test_what_is_no_picture_is_known_before_an_engine_sees_it(text: str) -> None:
+    """It would answer with a failure of its own. Line breaks end base64 for llama.cpp."""
+    assert not is_picture(text)

@@ -8,6 +8,8 @@ from blazar.domain.errors import Malformed
 from blazar.domain.wire.request import (
     ChildRequest,
     ignored,
+    numbers,
+    opt_object,
     shown,
     want_bool,
     want_list,
@@ -59,3 +61,23 @@ def test_defaults() -> None:
     """A plain chat turn."""
     request = ChildRequest("/x", {}, stream=False)
     assert (request.shape, request.load_only, request.thinking, request.keep_alive) == (Shape.CHAT, False, True, None)
+
+
+def test_an_object_may_be_absent_and_nothing_else_is_empty() -> None:
+    """PHP writes `[]` for `{}`; `false` and `""` are mistakes."""
+    for absent in ({}, {"a": None}, {"a": {}}, {"a": []}):
+        assert opt_object(absent, "a") == {}
+    assert opt_object({"a": {"b": 1}}, "a") == {"b": 1}
+    for wrong in (False, 0, "", [1]):
+        with pytest.raises(Malformed) as caught:
+            opt_object({"a": wrong}, "a", "x.a")
+        assert caught.value.field == "x.a"
+
+
+def test_numbers_are_no_switches() -> None:
+    """An engine reads `true` as 1; null is absent, zero is a number."""
+    assert dict(numbers({"a": 0, "b": None, "c": 0.5}, ("a", "b", "c", "d"))) == {"a": 0, "c": 0.5}
+    for wrong in (True, False, "1", [1]):
+        with pytest.raises(Malformed) as caught:
+            list(numbers({"a": wrong}, ("a",)))
+        assert caught.value.field == "a"

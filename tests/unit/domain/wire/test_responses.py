@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from blazar.domain.errors import Malformed
+from blazar.domain.wire.odds import Odds
 from blazar.domain.wire.responses import ResponseRequest, check_metadata, read_response
 from blazar.domain.wire.responses_items import Recalled
 
@@ -37,6 +38,38 @@ def test_instructions_stand_first_and_are_one_message_with_others() -> None:
     messages = read_response(body, "m", Recalled(history)).child.body["messages"]
     assert messages[0] == {"role": "system", "content": "Be brief.\n\nIn German."}
     assert messages[1] == {"role": "user", "content": "before"}
+
+
+@pytest.mark.parametrize(
+    ("body", "number", "told"),
+    [
+        ({"include": ["message.output_text.logprobs"]}, 1, 0),
+        ({"include": ["message.output_text.logprobs"], "top_logprobs": 3.0}, 3, 3),
+        ({"top_logprobs": 2}, 2, 2),
+    ],
+)
+def test_probabilities_are_asked_for(body: dict[str, Any], number: int, told: int) -> None:
+    """By either field; the answer repeats how many alternatives were wanted."""
+    asked = read(**body)
+    assert (asked.child.body["logprobs"], asked.child.body["top_logprobs"]) == (True, number)
+    assert (asked.odds, asked.card["top_logprobs"], asked.child.warnings) == (Odds(True, told), told, ())
+
+
+def test_probabilities_nobody_asked_for() -> None:
+    """Are not asked of the child either."""
+    asked = read(top_logprobs=0)
+    assert "logprobs" not in asked.child.body
+    assert not asked.odds.wanted
+
+
+def test_who_may_lose_the_beginning() -> None:
+    """Only who says so; a word that is neither is named."""
+    assert read(truncation="auto").trims
+    assert not read(truncation="disabled").trims
+    assert read(truncation="auto").card["truncation"] == "auto"
+    assert read().card["truncation"] == "disabled"
+    with pytest.raises(Malformed, match=r"truncation.*auto"):
+        read(truncation="middle")
 
 
 def test_what_the_input_refers_to_is_put_in_its_place() -> None:
@@ -114,11 +147,10 @@ def test_a_response_in_the_background_is_always_listened_to() -> None:
 @pytest.mark.parametrize(
     ("more", "named"),
     [
-        ({"top_logprobs": 5}, ["top_logprobs"]),
-        ({"truncation": "auto"}, ["truncation"]),
         ({"truncation": "disabled"}, []),
         ({"text": {"verbosity": "low"}}, ["text.verbosity"]),
-        ({"include": ["message.output_text.logprobs"]}, ["include"]),
+        ({"include": ["message.output_text.logprobs"], "tools": [TOOL], "stream": True}, ["include"]),
+        ({"top_logprobs": 5, "tools": [TOOL], "background": True}, ["top_logprobs"]),
         ({"context_management": [{}]}, ["context_management"]),
         ({"user": "u", "prompt_cache_key": "k", "service_tier": "auto", "client_metadata": {}}, []),
     ],
@@ -140,6 +172,14 @@ def test_what_has_no_effect_is_named(more: dict[str, Any], named: list[str]) -> 
         ({"text": {"format": {"type": "xml"}}}, "text.format.type"),
         ({"text": {"format": {"type": "json_schema"}}}, "text.format.schema"),
         ({"text": {"format": "json"}}, "text.format"),
+        ({"text": False}, "text"),
+        ({"text": {"format": False}}, "text.format"),
+        ({"reasoning": False}, "reasoning"),
+        ({"reasoning": {"summary": False}}, "reasoning.summary"),
+        ({"temperature": False}, "temperature"),
+        ({"tools": [{"type": "function", "name": "f", "description": 7}]}, "tools[0].description"),
+        ({"tools": [{"type": "custom", "name": "f", "description": False}]}, "tools[0].description"),
+        ({"tool_choice": {"type": "allowed_tools", "mode": False}}, "tool_choice.mode"),
         ({"reasoning": {"effort": "most"}}, "reasoning.effort"),
         ({"reasoning": "low"}, "reasoning"),
         ({"include": [5]}, "include"),

@@ -22,7 +22,7 @@ from blazar.domain.wire.responses_items import (
 )
 
 TOKEN = "0123456789abcdef" * 2
-PNG = "data:image/png;base64,AAAA"
+PNG = "data:image/png;base64,iVBORw0KGgo="
 
 
 def talked(value: Any) -> tuple[list[dict[str, Any]], list[str]]:
@@ -71,6 +71,10 @@ def test_a_message_needs_no_type(value: Any) -> None:
         ([part({"type": "input_audio"})], "input[0].content[0]"),
         ([part({"type": ["input_text"]})], "input[0].content[0]"),
         ([part({"type": "input_image", "image_url": "http://x/y.png"})], "input[0].content[0].image_url"),
+        (
+            [part({"type": "input_image", "image_url": "data:image/png;base64,aGVsbG8="})],
+            "input[0].content[0].image_url",
+        ),
         ([part({"type": "input_image", "file_id": 5})], "input[0].content[0].image_url"),
         ([part({"type": "input_file", "file_url": "http://x/y"})], "input[0].content[0]"),
         ([part({"type": "input_file", "file_data": "data:application/pdf;base64,/w=="})], "input[0].content[0]"),
@@ -161,7 +165,7 @@ def test_files_that_were_sent_before_are_named() -> None:
     said, _, shown = talk.messages()
     assert said["content"] == "a.txt\nhi"
     assert shown["content"][0]["image_url"]["url"].startswith("data:image/png;base64,iVBOR")
-    for kind, data in (("input_image", b"text"), ("input_file", b"\xff")):
+    for kind, data in (("input_image", b"text"), ("input_file", b"\xff"), ("input_file", b"%PDF-1.4 of letters")):
         with pytest.raises(Malformed) as caught:
             Talk([], {"f": Attached("f", data)}).add(
                 {"type": "message", **part({"type": kind, "file_id": "f"})}, "input[0]"

@@ -1,17 +1,18 @@
 """Deltas into typed events, and the object that they add up to."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from openai.types.responses import ResponseError
 
 from blazar.domain.wire.answer import Answer
 from blazar.domain.wire.delta import Delta, Failed, Finish, Reasoning, Text, ToolFragment, Usage
 from blazar.domain.wire.responses import read_response
 from blazar.domain.wire.responses_items import opened
-from blazar.domain.wire.responses_stream import Moment, ResponseWriter
+from blazar.domain.wire.responses_stream import Moment, ResponseWriter, error_code
 from blazar.domain.wire.tools import Call
 from tests.support.typed_events import check_grammar, events
 
@@ -72,11 +73,49 @@ def test_a_text() -> None:
     }
 
 
-def test_thoughts_are_an_item_of_their_own() -> None:
-    """Told as text; their share of the answer's tokens is counted."""
-    found = told(writer(), Reasoning("hmm"), Text("abc"), STOP, Usage(1, 10))
+def row(token: str) -> dict[str, Any]:
+    other = {"id": 8, "token": "z", "logprob": -3.0, "bytes": [122]}
+    return {"id": 7, "token": token, "logprob": -0.5, "bytes": [97], "top_logprobs": [other, other]}
+
+
+@pytest.mark.parametrize(("top", "others"), [(0, []), (1, [{"token": "z", "logprob": -3.0, "bytes": [122]}])])
+def test_probabilities_stand_beside_their_text(top: int, others: list[dict[str, Any]]) -> None:
+    """In the piece, at its end and in the object; those of thoughts are nobody's. The same of a whole answer."""
+    wanted = {"include": ["message.output_text.logprobs"], "top_logprobs": top}
+    told_row = {"token": "a", "logprob": -0.5, "bytes": [97], "top_logprobs": others}
+    deltas = Reasoning("hm", [row("hm")]), Text("a", [row("a")]), Text("a", [row("a")])
+    found = told(writer(**wanted), *deltas, STOP, USAGE)
     check_grammar(found)
-    assert kinds(found)[2:6] == ["output_item.added", "reasoning_text.delta", "reasoning_text.done", "output_item.done"]
+    pieces = [event for event in found if event["type"] == "response.output_text.delta"]
+    assert [event["logprobs"] for event in pieces] == [[told_row], [told_row]]
+    done = next(event for event in found if event["type"] == "response.output_text.done")
+    assert done["logprobs"] == [told_row, told_row]
+    part = found[-1]["response"]["output"][1]["content"][0]
+    assert part["logprobs"] == [told_row, told_row]
+    whole = writer(**wanted)
+    whole.take(Answer("aa", "hm", (), STOP, USAGE, [row("hm"), row("a"), row("a")]))
+    assert whole.response()["output"][1]["content"][0] == part
+
+
+def test_probabilities_nobody_asked_for_are_not_told() -> None:
+    """A child that tells them anyway changes nothing."""
+    found = told(writer(), Text("a", [row("a")]), STOP)
+    assert all(event["logprobs"] == [] for event in found if "logprobs" in event)
+
+
+def test_thoughts_are_an_item_of_their_own() -> None:
+    """Told as text, in a part that opens and closes: a stock client ends a stream at a piece without one. Their share is told."""
+    found = told(writer(), Reasoning("hmm"), Text("abc"), STOP, Usage(1, 10, thought=5))
+    check_grammar(found)
+    assert kinds(found)[2:8] == [
+        "output_item.added",
+        "content_part.added",
+        "reasoning_text.delta",
+        "reasoning_text.done",
+        "content_part.done",
+        "output_item.done",
+    ]
+    assert [found[at]["part"] for at in (3, 6)] == [{"type": "reasoning_text", "text": text} for text in ("", "hmm")]
     thought, _ = found[-1]["response"]["output"]
     assert (thought["id"], thought["summary"]) == (f"rs_{TOKEN}0000", [])
     assert thought["content"] == [{"type": "reasoning_text", "text": "hmm"}]
@@ -257,3 +296,19 @@ def test_any_deltas_keep_the_grammar(deltas: list[Delta], summary: bool, reason:
     """Whatever order a child speaks in."""
     reasoning = {"summary": "auto"} if summary else None
     check_grammar(told(writer(reasoning=reasoning, tools=[{"type": "custom", "name": "p"}]), *deltas, Finish(reason)))
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (400, "invalid_prompt"),
+        (404, "invalid_prompt"),
+        (429, "rate_limit_exceeded"),
+        (500, "server_error"),
+        (503, "server_error"),
+    ],
+)
+def test_a_failed_response_says_whose_fault_it_was(status: int, code: str) -> None:
+    """In the words that its clients' types know."""
+    assert error_code(status) == code
+    assert code in get_args(ResponseError.model_fields["code"].annotation)

@@ -104,3 +104,13 @@ def test_events_of_several_streams_are_those_of_one() -> None:
     told = numbering.end(Usage(3, 2)).removesuffix(DONE)
     assert json.loads(told[6:])["usage"]["total_tokens"] == 5
     assert json.loads(told[6:])["id"] == "a"
+
+
+def test_events_in_any_dress_are_numbered() -> None:
+    """Fields, a missing space and data over several lines do not hide an answer's number; a comment stays one."""
+    said = b'data:{"choices":\ndata: [{"index": 0}]}'
+    for dressed in (said, b"event: message\nid: 1\n" + said, b": ping\n" + said):
+        numbering = Numbering()
+        numbering.at = 3
+        told = numbering.renumber(dressed + b"\n\n: wait\n\nid: 9\ndata:[DONE]\n\n")
+        assert told == data_event(b'{"choices":[{"index":3}]}') + b": wait\n\n"

@@ -1,6 +1,6 @@
 """Events out of bytes and into bytes."""
 
-from blazar.domain.wire.sse import EventSplitter, data_event, named_event
+from blazar.domain.wire.sse import EventSplitter, data_event, data_of, named_event
 
 
 def split(data: bytes, limit: int = 1000) -> list[bytes]:
@@ -54,3 +54,10 @@ def test_encoders() -> None:
     """Both kinds of event."""
     assert data_event(b"{}") == b"data: {}\n\n"
     assert named_event(b"ping", b"{}") == b"event: ping\ndata: {}\n\n"
+
+
+def test_the_data_of_an_events_lines() -> None:
+    """Only data counts, with or without a space, joined over lines; an event without any has none."""
+    assert data_of([b"event: x", b"data: {", b": ping", b"data:}"]) == b"{\n}"
+    assert data_of([b"data: "]) == data_of([b"data:"]) == b""
+    assert data_of([b": ping"]) is data_of([b"id: 1"]) is data_of([b""]) is None

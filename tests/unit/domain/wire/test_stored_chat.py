@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from blazar.domain.wire.delta import Usage
 from blazar.domain.wire.stored_chat import StoredChat, listed_messages, packed_chat, stored_chat, unpacked_chat
 from tests.support.lane_rig import DONE, chunk, usage_chunk, whole_chat
 
@@ -51,6 +52,17 @@ def test_a_stream_is_put_together() -> None:
     assert functions == [{"name": "f", "arguments": '{"a":1}'}, {"name": "g", "arguments": "{}"}]
     assert (choice["finish_reason"], completion["object"], completion["id"]) == ("tool_calls", "chat.completion", "c1")
     assert completion["usage"]["prompt_tokens"] == 11
+
+
+def test_a_stream_without_counts_gets_those_that_are_known() -> None:
+    """Its caller did not ask to be told; what was told stands."""
+    bare = b"".join([chunk("Hi"), chunk(finish="stop"), DONE])
+    told = b"".join([chunk("Hi"), chunk(finish="stop"), usage_chunk(), DONE])
+    for sent, prompt in ((bare, 3), (told, 11)):
+        found = stored_chat(REQUEST, sent, stream=True, usage=Usage(3, 2, cached=1))
+        assert found is not None
+        assert found.completion["usage"]["prompt_tokens"] == prompt
+    assert "usage" not in stored(bare).completion
 
 
 def test_several_choices_stay_apart() -> None:

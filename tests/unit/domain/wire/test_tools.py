@@ -1,16 +1,20 @@
 """Tool calls from fragments."""
 
+import json
 from typing import Any
 
+import jiter
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from blazar.domain.wire.delta import ToolFragment
-from blazar.domain.wire.tools import Call, CallGatherer, CallTracker, arguments_object, is_object
+from blazar.domain.wire.tools import Call, CallGatherer, CallTracker, arguments_object, cut_object, is_object
 from tests.contract.wire.chunks import View, call
 
 
-def track(*chunks: list[dict[str, Any]], last: bool = False) -> list[ToolFragment]:
-    tracker = CallTracker()
+def track(*chunks: list[dict[str, Any]], last: bool = False, alone: bool = False) -> list[ToolFragment]:
+    tracker = CallTracker(alone=alone)
     out: list[ToolFragment] = []
     for at, pieces in enumerate(chunks):
         out += tracker.take([View(piece) for piece in pieces], last=last and at == len(chunks) - 1)
@@ -138,3 +142,56 @@ def test_gathering_keeps_ids_and_order() -> None:
     ):
         gatherer.add(fragment)
     assert gatherer.calls() == (Call("a", "f", "{}"), Call("", "g", "{}"))
+
+
+def test_alone_means_the_first_call_and_no_other() -> None:
+    """However the engine numbers them; what belongs to the first still arrives whole."""
+    first, more, second = [call(0, "c1", "f", '{"a"')], [call(0, args=":1}")], [call(1, "c2", "g", "{}")]
+    for chunks in ((first, more, second), ([*first, *more, *second],), (first, second, more)):
+        assert gathered(track(*chunks, alone=True)) == [("f", '{"a":1}')]
+    assert gathered(track([call(0, "c1", "f", "{}"), call(0, "c2", "f", '{"b":1}')], alone=True)) == [("f", "{}")]
+
+
+@pytest.mark.parametrize(
+    ("told", "whole"),
+    [
+        ('{"path": "/etc/pa', {}),
+        ('{"path": "/etc", "mode": 7', {"path": "/etc", "mode": 7}),
+        ('{"path": "/etc", "mo', {"path": "/etc"}),
+        ('{"a": {"b": [1, "x', {"a": {"b": [1]}}),
+        ('{"a": "}],{\\"", "b": tru', {"a": '}],{"'}),
+        ("{", {}),
+        ("", {}),
+        ('{"a": 1}', {"a": 1}),
+        ("[1, 2", {"raw": "[1, 2"}),
+        ("no json", {"raw": "no json"}),
+        ("}{", {"raw": "}{"}),
+    ],
+)
+def test_of_a_cut_call_the_whole_members_are_left(told: str, whole: dict[str, Any]) -> None:
+    """Half a value is none; what is no object at all stays as it is."""
+    assert cut_object(told) == whole
+
+
+@given(
+    st.dictionaries(
+        st.text(max_size=3),
+        st.recursive(
+            st.none() | st.booleans() | st.integers(-999, 999) | st.text(max_size=5),
+            lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+            max_leaves=6,
+        ),
+        max_size=3,
+    ),
+    st.floats(0, 1),
+)
+def test_a_cut_call_is_what_the_sdk_makes_of_it(value: dict[str, Any], share: float) -> None:
+    """Anthropic's client accumulates a streamed call with this parser, so both ways of answering agree."""
+    text = json.dumps(value, ensure_ascii=False)
+    told = text[: max(1, round(len(text) * share))]
+    assert cut_object(told) == jiter.from_json(told.encode(), partial_mode=True)
+
+
+def test_a_deep_call_is_cut_in_no_time() -> None:
+    """A model that opens brackets for ever costs one pass, not one for each bracket."""
+    assert cut_object('{"a":' + "[" * 200_000) == {"raw": '{"a":' + "[" * 200_000}

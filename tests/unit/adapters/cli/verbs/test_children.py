@@ -22,6 +22,7 @@ ROW: dict[str, Any] = {
     "planned": 3 * 2**28,
     "measured": 2**30,
     "until_seconds": 75,
+    "cache_hint": 0.83,
 }
 
 
@@ -41,10 +42,11 @@ def test_ps_marks_a_child_with_old_settings(cli: Cli, stub: StubDaemon) -> None:
 
 def test_ps_shows_everything_that_matters(cli: Cli, stub: StubDaemon) -> None:
     """Engine and provenance (D20), window, slots, requests, port, GiB (B20), planned beside measured, countdown."""
-    other = {**ROW, "key": "x", "waiting": 0, "until_seconds": None, "planned": 0}
+    other = {**ROW, "key": "x", "waiting": 0, "until_seconds": None, "planned": 0, "cache_hint": None}
+    other["blazar_sleeping"] = True
     stub.answers["GET", "/api/ps"] = (200, {"models": [ROW, other]})
     head, first, second = cli("ps").out.splitlines()
-    titles = "NAME STATE ENGINE PROVENANCE CTX SLOTS BUSY PORT SIZE PLANNED MEASURED UNTIL"
+    titles = "NAME STATE ENGINE PROVENANCE CTX SLOTS BUSY PORT SIZE PLANNED MEASURED HIT UNTIL"
     assert head.split() == titles.split()
     assert first.split() == [
         "tiny#1",
@@ -62,10 +64,11 @@ def test_ps_shows_everything_that_matters(cli: Cli, stub: StubDaemon) -> None:
         "GiB",
         "1.00",
         "GiB",
+        "83%",
         "1m",
         "15s",
     ]
-    assert " ".join(second.split()) == "x serving b1 archive 2048 1 1 4000 0.50 GiB - 1.00 GiB stays"
+    assert " ".join(second.split()) == "x serving (sleeping) b1 archive 2048 1 1 4000 0.50 GiB - 1.00 GiB - stays"
     assert cli("ps", "-q").out == "tiny\ntiny\n"
     assert cli("ps", "--json").json()["models"][0] == ROW
 
@@ -73,7 +76,7 @@ def test_ps_shows_everything_that_matters(cli: Cli, stub: StubDaemon) -> None:
 def test_ps_of_an_older_or_other_daemon_still_prints(cli: Cli, stub: StubDaemon) -> None:
     """Fields that are missing are dashes, never a traceback."""
     stub.answers["GET", "/api/ps"] = (200, {"models": [{"name": "tiny"}]})
-    assert " ".join(cli("ps").out.splitlines()[1].split()) == "tiny - - - - - 0 - 0.00 GiB - - stays"
+    assert " ".join(cli("ps").out.splitlines()[1].split()) == "tiny - - - - - 0 - 0.00 GiB - - - stays"
 
 
 def test_nothing_loaded_is_a_hint(cli: Cli, stub: StubDaemon) -> None:

@@ -237,19 +237,24 @@ def test_a_shared_cache_promises_no_window_that_it_does_not_hold(said, each):
 
 
 @pytest.mark.parametrize(
-    ("trained", "asked", "ram", "slots", "reason"),
+    ("trained", "asked", "adopted", "slots", "reason"),
     [
-        (32768, 4096, 64, 4, "slots"),
-        (16384, 8192, 64, 2, "slots-trained"),
-        (8192, 8192, 64, 1, "slots-trained"),
-        (1 << 20, 1 << 18, 14, 1, "slots-memory"),
+        (32768, 4096, 0, 4, "slots"),
+        (16384, 8192, 0, 2, "slots-trained"),
+        (8192, 8192, 0, 1, "slots-trained"),
+        (8192, 8192, 1, 1, "slots-trained"),
+        (8192, 8192, 2, 2, "slots-adopted"),
+        (8192, 8192, 4, 4, "slots-adopted"),
+        (32768, 4096, 2, 4, "slots"),
+        (1 << 20, 1 << 18, 0, 1, "slots-memory"),
     ],
 )
-def test_slots_that_nobody_chose_say_why_there_are_no_more(trained, asked, ram, slots, reason):
-    """As many as are ever chosen, as the model was trained for, or as there is room for."""
+def test_slots_that_nobody_chose_say_why_there_are_no_more(trained, asked, adopted, slots, reason):
+    """As many as are ever chosen, as requests waited for, as the model was trained for, or as there is room for."""
+    ram = 14 if reason == "slots-memory" else 64
     shape = Dense(blocks=16, trained=trained, size=GIB).shape()
     place = Placement(ram * GIB, ram * GIB, ())
-    verdict = plan(shape, place, Settings(ctx=asked))
+    verdict = plan(shape, place, Settings(ctx=asked, adopted=adopted))
     assert (verdict.placed, verdict.settings.parallel) == (True, slots)
     model = a_model("m", ctx_train=trained)
     brief = a_brief(model=model, verdict=verdict, placement=place)

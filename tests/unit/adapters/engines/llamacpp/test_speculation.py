@@ -6,7 +6,16 @@ from typing import Any
 
 import pytest
 
-from blazar.adapters.engines.llamacpp.speculation import AUTO, DRAFT, GUESSED, TYPES, choose, drafts, speculation
+from blazar.adapters.engines.llamacpp.speculation import (
+    AUTO,
+    DRAFT,
+    GUESSED,
+    TYPES,
+    choose,
+    drafts,
+    guesses,
+    speculation,
+)
 from blazar.application.config.model import Config
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
@@ -204,3 +213,13 @@ def test_what_memory_is_planned_with():
     assert drafts(a_brief(beside=DRAFTED)) == Drafts(3, "/d.gguf")
     assert drafts(a_brief(shape=HEADED)) == Drafts(3, "", heads=True)
     assert drafts(a_brief(said={"spec": "off"})) == Drafts()
+
+
+def test_a_command_line_tells_whether_its_child_guesses():
+    """The last word of the type counts; without one, a draft model decides it."""
+    assert guesses(("--spec-type", "ngram-cache"))
+    assert not guesses(("--spec-type", "ngram-cache", "--spec-type", "none"))
+    assert not guesses(("--ctx-size", "5", "--model", "-md.gguf"))
+    for words in (("-md", "/d.gguf"), ("--model-draft", "/d.gguf"), ("--spec-default",)):
+        assert guesses(words)
+        assert not guesses((*words, "--spec-type", "none"))

@@ -3,15 +3,19 @@
 import asyncio
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from blazar.adapters.http.lane.asking import PEER, CollectedReply, LaneAsking
-from blazar.adapters.http.layers.doors import Key
+from blazar.application.access.accounts import Accounts
 from blazar.application.ports.answering import Question
 from blazar.composition.tasks import guarded
+from blazar.domain.admission.place import Place
+from blazar.domain.admission.work import Priority
 from blazar.domain.batches import Answered, Line
+from blazar.domain.keys import Key
 from tests.support.lane_rig import Rig, run, whole_chat
 from tests.unit.adapters.http.asgi_calls import SilentMeter
 
@@ -30,11 +34,20 @@ class Asked:
         self, *, endpoint: str = CHAT, owner: str = "", child: bytes = b"", status: int = 200, **body: Any
     ) -> Answered:
         """What became of a request whose child says this (nothing: it is never asked)."""
-        task = asyncio.create_task(self.asking.answer(Question(endpoint, Line("a", {**BODY, **body}), owner)))
+        task = self.ask(Place(), endpoint=endpoint, owner=owner, **body)
         await self.rig.clock.settle()
         if child:
             await self.rig.answer(child, status)
-        return await asyncio.wait_for(task, 20)
+        answered = await asyncio.wait_for(task, 20)
+        assert answered is not None
+        return answered
+
+    def ask(
+        self, place: Place, *, endpoint: str = CHAT, owner: str = "", **body: Any
+    ) -> "asyncio.Task[Answered | None]":
+        """A question under way."""
+        question = Question(endpoint, Line("a", {**BODY, **body}), owner)
+        return asyncio.create_task(self.asking.answer(question, place))
 
 
 def asked(test: Callable[[Asked], Any], *keys: Key) -> None:
@@ -60,17 +73,20 @@ def test_an_answer_is_the_one_that_a_client_would_have_got() -> None:
 
 
 def test_it_may_stand_in_line_for_long() -> None:
-    """Nobody looks at a clock for it."""
+    """Nobody looks at a clock for it: it is behind everybody, and bounded by the longest deadline that anybody may name."""
 
     async def test(side: Asked) -> None:
         side.rig.leasing.busy = True
-        task = asyncio.create_task(side.asking.answer(Question(CHAT, Line("a", BODY), "")))
+        task = side.ask(Place())
         await side.rig.clock.settle()
-        assert side.rig.leasing.asks[0].wait == 600
+        work = side.rig.leasing.asks[0].work
+        assert (work.wait, work.priority) == (600, Priority.LOW)
         side.rig.leasing.grant()
         await side.rig.clock.settle()
         await side.rig.answer(whole_chat())
-        assert (await task).status == 200
+        answered = await task
+        assert answered is not None
+        assert answered.status == 200
 
     asked(test)
 
@@ -99,6 +115,18 @@ def test_a_childs_error_keeps_its_status() -> None:
     asked(test)
 
 
+def test_nobody_comes_back_for_an_answer_in_the_background() -> None:
+    """A batch waits for each of its answers; only where the field means that is it refused."""
+
+    async def test(side: Asked) -> None:
+        answered = await side.answer(endpoint="/v1/responses", background=True)
+        assert answered.status == 400
+        assert json.loads(answered.body)["error"]["param"] == "background"
+        assert (await side.answer(background=True, child=whole_chat())).status == 200
+
+    asked(test)
+
+
 def test_nobody_listens_to_a_stream() -> None:
     """It is refused, with the field; `false` is what everybody means."""
 
@@ -121,6 +149,40 @@ def test_the_owners_key_holds_for_each_request() -> None:
         assert side.rig.leasing.asks[-1].key == "scoped"
 
     asked(test, Key("all", "k1"), Key("scoped", "k2", ("other",)))
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_a_place_in_line_is_given_up_at_once(before: bool) -> None:
+    """No child hears of it, and nothing is told; also where it was given up before the lane had it."""
+
+    async def test(side: Asked) -> None:
+        side.rig.leasing.busy, place = True, Place()
+        if before:
+            place.give_up()
+        task = side.ask(place)
+        await side.rig.clock.settle()
+        place.give_up()
+        assert await task is None
+        assert side.rig.leasing.cancelled == (not before)
+        assert side.rig.leasing.leases == []
+
+    asked(test)
+
+
+def test_what_the_child_works_on_is_answered() -> None:
+    """Giving the place up comes too late then."""
+
+    async def test(side: Asked) -> None:
+        place = Place()
+        task = side.ask(place)
+        await side.rig.clock.settle()
+        place.give_up()
+        await side.rig.answer(whole_chat())
+        answered = await task
+        assert answered is not None
+        assert answered.status == 200
+
+    asked(test)
 
 
 @pytest.mark.parametrize("owner", ["", "gone"])
@@ -174,3 +236,22 @@ def test_a_collected_reply_keeps_what_came() -> None:
         assert (reply.body, reply.status, reply.aborted, reply.gone) == (b"ab", 200, True, False)
 
     asyncio.run(main())
+
+
+def test_its_owner_is_charged() -> None:
+    """With the tokens and as a request of the day, not with what is meant for those who wait; a used-up day is a 429."""
+
+    async def test(side: Asked) -> None:
+        accounts = Accounts()
+        account = accounts.open(Key("laptop", "k", rpm=1, daily_tokens=20, weight=2.5))
+        side.asking = replace(side.asking, tab_of=accounts.tab_of)
+        assert (await side.answer(owner="laptop", child=whole_chat())).status == 200
+        day = account.today(side.rig.clock.wall())
+        assert (account.requests.total, day.requests, day.tokens) == (0, 1, 18)
+        assert [(work.key, work.weight) for work in side.rig.leasing.works] == [("laptop", 2.5)]
+        assert (await side.answer(owner="laptop", child=whole_chat(), seed=1)).status == 200
+        answered = await side.answer(owner="laptop", seed=2)
+        assert (answered.status, day.requests, day.tokens) == (429, 2, 36)
+        assert "daily_tokens" in json.loads(answered.body)["error"]["message"]
+
+    asked(test, Key("laptop", "k"))

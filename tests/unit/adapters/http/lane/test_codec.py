@@ -64,6 +64,25 @@ def test_a_body_must_be_an_object() -> None:
         codec.body_object(b"[" * 100_000)
 
 
+@pytest.mark.parametrize(
+    "text", [r"\ud800", r"\uD800 x", r"\udc00", r"\ud800\ud800", r"\ud8", r"a\ud83d\n"], ids=range(6)
+)
+def test_half_a_pair_is_not_taken_for_a_cut(text: str) -> None:
+    """Wherever in a text it stands."""
+    with pytest.raises(Malformed, match=r"a \\u escape in it is not a character \(byte \d+\)"):
+        codec.body_object(b'{"a":"%b"}' % text.encode())
+    with pytest.raises(Malformed, match="it ends too early"):
+        codec.body_object(b'{"a":"\\ud83d\\ude00')
+
+
 def test_large_integers_survive() -> None:
     """A seed above 64 bits is the engine's to refuse."""
     assert codec.decode(b'{"seed":123456789012345678901}') == {"seed": 123456789012345678901}
+
+
+def test_the_size_of_a_prompt() -> None:
+    """Of its progress only that is read."""
+    chunk = codec.decode_chunk(b'{"choices":[],"prompt_progress":{"total":23,"cache":0,"processed":0,"time_ms":0}}')
+    assert chunk.prompt_progress is not None
+    assert chunk.prompt_progress.total == 23
+    assert codec.decode_chunk(b"{}").prompt_progress is None

@@ -9,12 +9,19 @@ import pytest
 from blazar.adapters.http.lane.core import OFF_LOOP
 from blazar.adapters.http.lane.fetching import Fetching
 from blazar.adapters.http.lane.relay import Limits
+from blazar.adapters.http.lane.reply import LaneRequest
+from blazar.adapters.http.record import RequestRecord
 from blazar.application.ports.pictures import Fetched
+from blazar.application.ports.upstream import ChildAnswer
 from blazar.domain import teaching
+from blazar.domain.admission.work import PREFILL_HEAVY_BYTES, Priority, Work, WorkClass
 from blazar.domain.errors import Busy, ChildDied, Malformed
+from blazar.domain.keys import Key
 from blazar.domain.kinds import Task
+from blazar.domain.manners import COUNTING, LLAMACPP
+from blazar.domain.quota import Account
 from tests.fakes.pictures import FakePictures
-from tests.support.lane_rig import DONE, SSE, TRACE, Rig, chunk, run, usage_chunk, whole_chat
+from tests.support.lane_rig import DONE, SSE, TRACE, MemoryReply, Rig, chunk, run, usage_chunk, whole_chat
 
 USER = [{"role": "user", "content": "hi"}]
 CHAT = "/v1/chat/completions"
@@ -389,7 +396,7 @@ def test_whoever_waited_is_told_how_long() -> None:
     async def test(rig: Rig) -> None:
         rig.leasing.busy = True
         reply = await rig.post(CHAT, WHOLES[CHAT], {b"x-blazar-deadline-ms": b"2500"})
-        assert rig.leasing.asks[0][:4] == ("tiny", Task.CHAT, 2.5, 0)
+        assert rig.leasing.asks[0][:4] == ("tiny", Task.CHAT, Work(wait=2.5), 0)
         rig.leasing.grant()
         await rig.clock.settle()
         await rig.answer(whole_chat())
@@ -425,8 +432,60 @@ def test_a_deadline_bounds_the_wait(text: bytes, wait: float) -> None:
     async def test(rig: Rig) -> None:
         rig.leasing.busy = True
         reply = await rig.post(CHAT, WHOLES[CHAT], {b"x-blazar-deadline-ms": text})
-        assert rig.leasing.asks[0].wait == wait
+        assert rig.leasing.asks[0].work.wait == wait
         reply.leave()
+
+    run(test)
+
+
+TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
+LONG = [{"role": "user", "content": "hi" * PREFILL_HEAVY_BYTES}]
+HIGH, NORMAL, LOW = Priority
+TICKETS: dict[str, tuple[dict[bytes, bytes], dict[str, Any], Priority, WorkClass, float]] = {
+    "plain": ({}, {}, NORMAL, WorkClass.INTERACTIVE, 30.0),
+    "high": ({b"x-blazar-priority": b"HIGH"}, {}, HIGH, WorkClass.INTERACTIVE, 2.0),
+    "low": ({b"x-blazar-priority": b"low"}, {}, LOW, WorkClass.INTERACTIVE, 120.0),
+    "unheard of": ({b"x-blazar-priority": b"\xff"}, {}, NORMAL, WorkClass.INTERACTIVE, 30.0),
+    "tools": ({}, {"tools": TOOLS}, NORMAL, WorkClass.TOOL, 10.0),
+    "tools that may not be called": ({}, {"tools": TOOLS, "tool_choice": "none"}, NORMAL, WorkClass.INTERACTIVE, 30.0),
+    "a long prompt": ({}, {"messages": LONG}, LOW, WorkClass.INTERACTIVE, 120.0),
+    "a long urgent one": ({b"x-blazar-priority": b"high"}, {"messages": LONG}, NORMAL, WorkClass.INTERACTIVE, 30.0),
+    "a deadline": ({b"x-blazar-deadline-ms": b"50000"}, {"tools": TOOLS}, NORMAL, WorkClass.TOOL, 50.0),
+}
+
+
+@pytest.mark.parametrize("busy", [False, True])
+@pytest.mark.parametrize("name", TICKETS)
+def test_the_queue_and_the_record_are_told_what_it_is(name: str, busy: bool) -> None:
+    """Priority, class, bound, key and weight, whether it waits or not; the record has what it got (D16)."""
+    headers, more, priority, kind, wait = TICKETS[name]
+
+    async def test(rig: Rig) -> None:
+        rig.leasing.busy = busy
+        reply = await rig.post(CHAT, {**WHOLES[CHAT], **more}, headers)
+        assert rig.leasing.works == [Work(priority, kind, wait)]
+        assert [ask.work for ask in rig.leasing.asks] == [Work(priority, kind, wait)] * busy
+        assert (rig.records[0].priority, rig.records[0].work) == (priority.name.lower(), kind.name.lower())
+        if busy:
+            reply.leave()
+        else:
+            await rig.answer(whole_chat())
+
+    run(test)
+
+
+def test_a_key_brings_its_weight_along() -> None:
+    """As the layer that knows the key has put it into the record."""
+
+    async def test(rig: Rig) -> None:
+        record = RequestRecord(TRACE, 0.0)
+        record.key, record.weight = "laptop", 2.5
+        body = json.dumps(WHOLES[CHAT]).encode()
+        asked = asyncio.create_task(rig.lane.serve(LaneRequest("POST", CHAT, b"", {}, body, record), MemoryReply()))
+        await rig.clock.settle()
+        await rig.answer(whole_chat())
+        await asked
+        assert rig.leasing.works == [Work(key="laptop", weight=2.5)]
 
     run(test)
 
@@ -444,6 +503,39 @@ def test_the_record_knows_how_many_waited() -> None:
         await rig.clock.settle()
         assert reply.status == 503
         assert rig.records[0].queue_depth == 7
+
+    run(test)
+
+
+def test_the_record_knows_that_its_client_left() -> None:
+    """In the middle of an answer whose status was a success; one that was heard to its end has no such note."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(CHAT, WHOLES[CHAT])
+        reply.leave()
+        await rig.clock.settle()
+        await rig.post(CHAT, WHOLES[CHAT])
+        await rig.answer(whole_chat())
+        assert [[code for _, code, _ in record.notes] for record in rig.records] == [["client_left"], []]
+
+    run(test)
+
+
+def test_the_record_knows_who_served_it_and_how() -> None:
+    """For its story: the child and its build, what it answered, what was ignored; and why it failed, without the engine's words."""
+
+    async def test(rig: Rig) -> None:
+        await rig.post(CHAT, {**WHOLES[CHAT], "stream": False})
+        await rig.answer(whole_chat())
+        record = rig.records[0]
+        assert (record.instance, record.engine, record.child_status) == ("tiny", "b1", 200)
+        reply = await rig.post(CHAT, {**WHOLES[CHAT], "stream": False})
+        await rig.answer(b'{"error":{"message":"cannot read: my secret"}}', status=500)
+        assert reply.status == 500
+        record = rig.records[1]
+        assert record.child_status == 500
+        assert "secret" not in record.refusal
+        assert record.refusal
 
     run(test)
 
@@ -724,9 +816,10 @@ def test_a_bug_in_translation_is_a_500_and_leaves_nothing_behind() -> None:
 
 
 def test_a_silent_child_is_a_504() -> None:
-    """No head within `child_header_timeout_secs`: the request ends and says which lever there is; 0 turns it off."""
+    """No head within `child_header_timeout_secs`, of a kind that has no slots to show: the request ends and says which lever there is; 0 turns it off."""
 
     async def test(rig: Rig) -> None:
+        rig.leasing.manners = LLAMACPP._replace(routes=frozenset())
         reply = await rig.post(CHAT, WHOLES[CHAT])
         await rig.clock.advance(119)
         assert reply.status == 0
@@ -791,11 +884,13 @@ def test_a_picture_by_its_address_reaches_the_child_as_data(path: str) -> None:
     """The gateway fetches it, in every dialect; the child never does (D14)."""
 
     async def test(rig: Rig) -> None:
-        rig.lane.fetching = Fetching(FakePictures(**{"https://example.com/cat.png": Fetched("image/png", b"\0\0\0")}))
+        rig.lane.fetching = Fetching(
+            FakePictures(**{"https://example.com/cat.png": Fetched("image/png", b"\x89PNG\r\n\x1a\n")})
+        )
         await rig.post(path, WHOLES[path] | {"messages": [{"role": "user", **NAMED[path]}]})
         rig.lane.fetching.close()
         (message,) = rig.asked["messages"]
-        assert message["content"][-1]["image_url"]["url"] == "data:image/png;base64,AAAA"
+        assert message["content"][-1]["image_url"]["url"] == DATA_URL
         await rig.answer(whole_chat())
 
     run(test)
@@ -880,5 +975,259 @@ def test_a_forced_tool_has_its_receipt_where_its_call_has_the_schema(
         reply = await rig.post("/v1/messages", odd)
         await rig.answer(whole_chat("no"))
         assert reply.status == 200
+
+    run(test)
+
+
+def limited(rig: Rig, **limits: int) -> Account:
+    """From now on requests show a key with these limits."""
+    rig.account = Account(Key("a", "k", **limits))  # type: ignore[arg-type]
+    return rig.account
+
+
+def day_of(rig: Rig, account: Account) -> tuple[int, int, int]:
+    day = account.today(rig.clock.wall())
+    return day.requests, day.prompt, day.completion
+
+
+@pytest.mark.parametrize("path", STREAMS)
+def test_a_stream_is_charged_with_what_it_cost(path: str) -> None:
+    """Also where the caller did not ask for usage: the gateway does."""
+
+    async def test(rig: Rig) -> None:
+        account = limited(rig, rpm=5, tpm=500)
+        await rig.post(path, STREAMS[path])
+        assert (account.requests.total, day_of(rig, account)) == (1, (1, 0, 0))
+        rig.exchange.head(200, SSE)
+        rig.exchange.body(chunk("a") if path != "/v1/completions" else _text_chunk())
+        rig.exchange.body(usage_chunk(11, 7) + DONE)
+        rig.exchange.end()
+        await rig.clock.settle()
+        assert (account.tokens.total, day_of(rig, account)) == (18, (1, 11, 7))
+
+    run(test)
+
+
+def _text_chunk() -> bytes:
+    whole = {
+        "choices": [{"index": 0, "text": "a", "finish_reason": "stop"}],
+        "model": "tiny",
+        "object": "text_completion",
+    }
+    return b"data: " + json.dumps(whole).encode() + b"\n\n"
+
+
+@pytest.mark.parametrize("path", EMBEDS)
+def test_embeddings_count_into_the_day_and_not_into_tpm(path: str) -> None:
+    """Tpm is for the chat family (specification); the day's tokens are all of them."""
+
+    async def test(rig: Rig) -> None:
+        account = limited(rig, tpm=1, daily_tokens=100)
+        account.tokens.charge(rig.clock.now(), 5)  # tpm is used up
+        reply = await rig.post(path, EMBEDS[path])
+        data = [{"object": "embedding", "index": 0, "embedding": [0.5]}]
+        usage = {"prompt_tokens": 9, "total_tokens": 9}
+        await rig.answer(json.dumps({"object": "list", "data": data, "model": "tiny", "usage": usage}).encode())
+        assert reply.status == 200
+        assert (account.tokens.total, day_of(rig, account)) == (5, (1, 9, 0))
+
+    run(test)
+
+
+@pytest.mark.parametrize("path", WHOLES)
+def test_a_used_up_limit_is_a_429_and_no_place(path: str) -> None:
+    """In the dialect of the path, with the time; the child hears nothing, nobody's place is taken."""
+
+    async def test(rig: Rig) -> None:
+        account = limited(rig, rpm=1)
+        account.requests.charge(rig.clock.now(), 1)
+        await rig.clock.advance(15.5)
+        reply = await rig.post(path, WHOLES[path])
+        assert (reply.status, reply.header(b"retry-after")) == (429, [b"45"])
+        assert message_of(path, reply.body) == teaching.over_quota("a", "rpm", 1, 45)
+        assert (rig.leasing.leases, rig.leasing.asks, account.requests.total) == ([], [], 1)
+
+    run(test)
+
+
+def test_a_full_queue_costs_nothing() -> None:
+    """Case L3: charged is who is admitted; while it waits its share is reserved, so that two never get the last one (L5)."""
+
+    async def test(rig: Rig) -> None:
+        account = limited(rig, rpm=1)
+        rig.leasing.busy = True
+        first = await rig.post(CHAT, WHOLES[CHAT])
+        assert (await rig.post(CHAT, STREAMS[CHAT])).status == 429
+        rig.leasing.refuse(Busy("full"))
+        await rig.clock.settle()
+        assert (first.status, account.requests.total, day_of(rig, account)) == (503, 0, (0, 0, 0))
+        third = await rig.post(CHAT, WHOLES[CHAT])
+        third.leave()
+        await rig.clock.settle()
+        assert account.requests.total == 0, "who leaves the line was not admitted"
+        rig.leasing.waiting.clear()
+        await rig.post(CHAT, WHOLES[CHAT])
+        rig.leasing.grant()
+        await rig.clock.settle()
+        await rig.answer(whole_chat())
+        assert (account.requests.total, day_of(rig, account)[0]) == (1, 1)
+
+    run(test)
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [(b"{", 400), (b'{"model":"tiny"}', 400), (json.dumps({"model": "nobody", "messages": USER}).encode(), 404)],
+)
+def test_a_request_that_cannot_be_costs_nothing(body: bytes, status: int) -> None:
+    """A body that is none, a field that is missing, a model that is not there."""
+
+    async def test(rig: Rig) -> None:
+        account = limited(rig, rpm=1)
+        for _ in range(3):
+            assert (await rig.post(CHAT, body)).status == status
+        assert (account.requests.total, day_of(rig, account)) == (0, (0, 0, 0))
+
+    run(test)
+
+
+def test_a_child_that_fails_was_used_all_the_same() -> None:
+    """The place was had; tokens that nobody counted are charged to nobody."""
+
+    async def test(rig: Rig) -> None:
+        account = limited(rig, rpm=5)
+        await rig.post(CHAT, WHOLES[CHAT])
+        await rig.answer(b"no", 500)
+        assert (account.requests.total, day_of(rig, account)) == (1, (1, 0, 0))
+
+    run(test)
+
+
+def test_loading_a_model_is_a_request_too() -> None:
+    """Ollama's empty prompt: a place was had."""
+
+    async def test(rig: Rig) -> None:
+        account = limited(rig, rpm=1)
+        assert (await rig.post("/api/generate", {"model": "tiny"})).status == 200
+        assert (await rig.post("/api/generate", {"model": "tiny"})).status == 429
+        assert day_of(rig, account) == (1, 0, 0)
+
+    run(test)
+
+
+def test_two_hundred_in_one_moment_get_what_there_is() -> None:
+    """Case L5, of requests in a minute."""
+
+    async def test(rig: Rig) -> None:
+        account = limited(rig, rpm=3)
+        rig.leasing.busy = True
+        replies = [await rig.post(CHAT, {**WHOLES[CHAT], "seed": seed}) for seed in range(200)]
+        assert [reply.status for reply in replies].count(429) == 197
+        for _ in range(3):
+            rig.leasing.grant()
+            await rig.clock.settle()
+            await rig.answer(whole_chat())
+        assert [reply.status for reply in replies].count(200) == 3
+        assert account.requests.total == 3
+
+    run(test)
+
+
+ODDS: dict[str, tuple[dict[str, Any], str]] = {
+    "/v1/chat/completions": ({"logprobs": True}, "logprobs"),
+    "/v1/completions": ({"prompt": "a", "logprobs": 0}, "logprobs"),
+    "/v1/responses": ({"input": "a", "include": ["message.output_text.logprobs"]}, "include"),
+    "/api/chat": ({"logprobs": True, "stream": False}, "logprobs"),
+    "/api/generate": ({"prompt": "a", "logprobs": True, "stream": False}, "logprobs"),
+}
+
+
+@pytest.mark.parametrize("path", ODDS)
+def test_log_probabilities_of_a_child_that_guesses_are_said_to_have_holes(path: str) -> None:
+    """With the key that fills them; nothing is said where they were not asked for, or where nothing is guessed."""
+    more, field = ODDS[path]
+    plain = {
+        "model": "tiny",
+        **({"messages": [{"role": "user", "content": "a"}]} if "chat" in path else {"prompt": "a"}),
+    }
+    plain = {"model": "tiny", "input": "a", "store": False} if "responses" in path else plain
+
+    async def test(rig: Rig) -> None:
+        for guesses, asked, told in (
+            (True, {**plain, **more}, True),
+            (True, plain, False),
+            (False, {**plain, **more}, False),
+        ):
+            rig.leasing.guesses = guesses
+            reply = await rig.post(path, {"stream": False, **asked})
+            await rig.answer(whole_chat())
+            said = [each.decode() for each in reply.header(b"x-blazar-warning")]
+            assert said == ([teaching.warn_odds_of_guesses(field)] if told else [])
+
+    run(test)
+
+
+@pytest.mark.parametrize("path", STREAMS)
+def test_a_stream_that_is_broken_off_costs_what_it_brought(path: str) -> None:
+    """Usage comes at the end: who leaves before it must not read for nothing."""
+
+    async def test(rig: Rig) -> None:
+        account = limited(rig, tpm=500)
+        reply = await rig.post(path, STREAMS[path])
+        rig.exchange.head(200, SSE)
+        for _ in range(5):
+            rig.exchange.body(chunk("a") if path != "/v1/completions" else _text_chunk())
+        reply.leave()
+        await rig.clock.settle()
+        assert (account.tokens.total, day_of(rig, account)) == (5, (1, 0, 5))
+
+    run(test)
+
+
+def test_a_prompt_that_cannot_fit_costs_nothing() -> None:
+    """It had its place already, but no child has computed anything."""
+
+    async def test(rig: Rig) -> None:
+        account = limited(rig, rpm=1)
+        rig.upstream.answers[COUNTING.encode()] = ChildAnswer(200, (), b'{"input_tokens": 2048}')
+        long = [{"role": "user", "content": "word " * 1600}]
+        assert (await rig.post(CHAT, {**WHOLES[CHAT], "messages": long})).status == 400
+        assert (account.requests.total, day_of(rig, account)) == (0, (0, 0, 0))
+        await rig.post(CHAT, WHOLES[CHAT])
+        await rig.answer(whole_chat())
+        assert day_of(rig, account)[0] == 1
+
+    run(test)
+
+
+@pytest.mark.parametrize("path", [*WHOLES])
+def test_sampler_defaults_hold_where_a_request_says_nothing(path: str) -> None:
+    """In every dialect, streamed or not; what it says itself, in its own words, wins."""
+
+    async def test(rig: Rig) -> None:
+        rig.lane.sampling = lambda name: {"temperature": 0.5, "top_k": 40} if name == "tiny" else {}
+        said = {"options": {"temperature": 0.9}} if "/api/" in path else {"temperature": 0.9}
+        for body in (WHOLES[path], STREAMS[path]):
+            for more, heat in (({}, 0.5), (said, 0.9)):
+                reply = await rig.post(path, {**body, **more})
+                assert (rig.asked["temperature"], rig.asked["top_k"]) == (heat, 40)
+                reply.leave()
+                await rig.clock.settle()
+
+    run(test)
+
+
+def test_sampler_defaults_hold_for_each_of_several_answers_and_for_nothing_else() -> None:
+    """An embedding is not sampled."""
+
+    async def test(rig: Rig) -> None:
+        rig.lane.sampling = lambda _: {"top_k": 40}
+        await rig.post(CHAT, {**WHOLES[CHAT], "n": 2})
+        for _ in range(2):
+            assert rig.asked["top_k"] == 40
+            await rig.answer(whole_chat())
+        reply = await rig.post("/v1/embeddings", EMBEDS["/v1/embeddings"])
+        assert "top_k" not in rig.asked
+        reply.leave()
 
     run(test)

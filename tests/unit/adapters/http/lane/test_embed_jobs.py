@@ -185,6 +185,37 @@ def test_ollamas_two_shapes() -> None:
     run(test)
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "nothing"),
+    [
+        ("/api/embed", {"input": ""}, "embeddings"),
+        ("/api/embed", {"input": []}, "embeddings"),
+        ("/api/embeddings", {"prompt": ""}, "embedding"),
+    ],
+)
+def test_nothing_to_embed_loads_the_model(path: str, body: dict[str, Any], nothing: str) -> None:
+    """As clients of ollama preload it; the child is asked nothing."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(path, {"model": "tiny", **body})
+        await rig.clock.settle()
+        assert (reply.status, reply.json()[nothing], rig.upstream.exchanges) == (200, [], [])
+        assert [lease.released for lease in rig.leasing.leases] == [[(None, False)]]
+
+    run(test)
+
+
+@pytest.mark.parametrize("given", ["", [], [1, "a"], 7, None])
+def test_an_input_that_is_none_is_refused(given: Any) -> None:
+    """By name, and the child is not asked."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post("/v1/embeddings", {"model": "tiny", "input": given})
+        assert (reply.status, reply.json()["error"]["param"]) == (400, "input")
+
+    run(test)
+
+
 def tokenwise(*rows: list[list[float]]) -> bytes:
     """The answer of a child that makes a vector of each token."""
     return json.dumps([{"index": at, "embedding": row} for at, row in enumerate(rows)]).encode()

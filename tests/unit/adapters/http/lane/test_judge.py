@@ -9,6 +9,8 @@ from blazar.adapters.http.lane import judge
 from blazar.adapters.http.lane.judge import SchemaJudge
 from blazar.application.ports.schemas import Schemas
 from blazar.domain.errors import Malformed
+from blazar.domain.wire.answer import Answer
+from blazar.domain.wire.delta import Finish, Usage
 from blazar.domain.wire.structured import Asked
 
 
@@ -22,8 +24,9 @@ class Counting(Schemas):
         self.asked += 1
         return "it is odd" if schema == "odd" else None
 
-    def agrees(self, schema: Any, text: str) -> bool:
-        return schema == text
+    def breach(self, schema: Any, text: str, *, lenient: bool = False) -> str | None:
+        del lenient
+        return None if schema == text else "x"
 
 
 def test_a_sound_schema_is_judged_once() -> None:
@@ -71,7 +74,8 @@ def test_every_text_has_to_have_the_schema() -> None:
     """Of several answers each one; of none there is nothing to object to."""
 
     async def agrees(*texts: str) -> bool:
-        return await SchemaJudge(Counting()).agrees(Asked("format", "a"), texts)
+        answers = [Answer(text, "", (), Finish("stop"), Usage(1, 1)) for text in texts]
+        return (await SchemaJudge(Counting()).judge(Asked("format", "a"), answers, None)).held
 
     assert asyncio.run(agrees("a", "a"))
     assert not asyncio.run(agrees("a", "b"))

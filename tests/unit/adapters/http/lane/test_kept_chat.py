@@ -53,7 +53,7 @@ def test_the_answer_passes_byte_by_byte(model: str) -> None:
 
 
 def test_a_stream_passes_too_and_is_put_together() -> None:
-    """Without the counts, which its caller did not ask for."""
+    """Without the counts, which its caller did not ask for; they are kept."""
 
     async def test(rig: KeptRig) -> None:
         reply = await rig.ask(CHAT, messages=USER, store=True, stream=True)
@@ -64,7 +64,9 @@ def test_a_stream_passes_too_and_is_put_together() -> None:
         rig.exchange.end()
         await rig.until(rig.tasks[-1].done)
         assert reply.body == b"".join(pieces) + DONE
-        assert rig.completions.find("c1", "").completion["choices"][0]["message"]["content"] == "Hello"
+        kept = rig.completions.find("c1", "").completion
+        assert kept["choices"][0]["message"]["content"] == "Hello"
+        assert (kept["usage"]["prompt_tokens"], kept["usage"]["completion_tokens"]) == (11, 7)
 
     run_kept(test)
 

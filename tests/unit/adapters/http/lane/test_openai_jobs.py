@@ -10,6 +10,7 @@ from blazar.adapters.http.lane.openai_jobs import chat, completion, usage_in
 from blazar.domain import teaching
 from blazar.domain.errors import EngineSaid, Malformed
 from blazar.domain.wire.delta import Usage
+from blazar.domain.wire.sampling import NUMBERS
 from tests.support.lane_rig import DONE, SSE, Rig, chunk, run, usage_chunk, whole_chat
 
 USER = [{"role": "user", "content": "hi"}]
@@ -154,8 +155,10 @@ def test_usage_is_scanned_not_parsed() -> None:
 @pytest.mark.parametrize(
     ("more", "field"),
     [
-        ({"echo": True}, "echo"),
+        ({"echo": True, "logprobs": 0}, "logprobs"),
+        ({"echo": True, "prompt": [1, "a"]}, "echo"),
         ({"echo": "yes"}, "echo"),
+        ({"echo": 0}, "echo"),
         ({"best_of": 3}, "best_of"),
         ({"best_of": True}, "best_of"),
         ({"suffix": "b", "echo": True}, "echo"),
@@ -177,6 +180,8 @@ def test_best_of_is_refused_on_chat_too() -> None:
     """The passthrough lane makes one answer."""
     with pytest.raises(Malformed, match="best_of"):
         chat(raw_body(best_of=2))
+    with pytest.raises(Malformed, match="echo"):
+        chat(raw_body(echo=True))
 
 
 @pytest.mark.parametrize("more", [{"echo": False}, {"best_of": 1}, {"suffix": ""}, {"suffix": None}, {"echo": None}])
@@ -334,6 +339,10 @@ def test_a_tool_whose_schema_is_none_is_refused_by_its_place(parameters: Any) ->
         ({"stop": 5}, "stop"),
         ({"logit_bias": {"5": "x"}}, "logit_bias"),
         ({"reasoning_effort": 5}, "reasoning_effort"),
+        ({"parallel_tool_calls": "no"}, "parallel_tool_calls"),
+        ({"tool_choice": False}, "tool_choice"),
+        ({"stream_options": False}, "stream_options"),
+        *[({name: True}, name) for name in NUMBERS],
     ],
 )
 def test_what_the_engine_would_take_for_nothing_is_named(more: dict[str, Any], field: str) -> None:
@@ -392,3 +401,58 @@ def test_a_suffix_is_for_one_text(field: str) -> None:
         completion(raw_body(prompt="a", suffix="b", **{field: 2}))
     assert caught.value.field == field
     completion(raw_body(prompt="a", suffix="b", n=1, logprobs=0))
+
+
+def test_where_calls_may_not_be_parallel_one_comes() -> None:
+    """Whole and streamed; an answer of one call, and any where they may be, passes as it came (D15)."""
+    call = {"type": "function", "id": "c", "function": {"name": "f", "arguments": "{}"}}
+    for calls, parallel, left in ((2, False, 1), (1, False, 1), (2, True, 2), (2, None, 2)):
+
+        async def test(rig: Rig, calls: int = calls, parallel: bool | None = parallel, left: int = left) -> None:
+            asked = {"model": "tiny", "messages": [{"role": "user", "content": "a"}], "parallel_tool_calls": parallel}
+            told = [{**call, "index": at, "id": f"c{at}"} for at in range(calls)]
+            whole = whole_chat().replace(b'"content":"hello"', b'"tool_calls":' + json.dumps(told).encode())
+            reply = await rig.post("/v1/chat/completions", asked)
+            await rig.answer(whole)
+            assert len(reply.json()["choices"][0]["message"]["tool_calls"]) == left
+            assert left != calls or reply.body == whole
+            reply = await rig.post("/v1/chat/completions", {**asked, "stream": True})
+            rig.exchange.head(200, SSE)
+            rig.exchange.body(b"".join(chunk(tool_calls=[one]) for one in told) + chunk(finish="tool_calls") + DONE)
+            rig.exchange.end()
+            await rig.clock.settle()
+            assert reply.body.count(b'"id":"c0"') == 1
+            assert reply.body.count(b'"tool_calls":') == left
+
+        run(test)
+
+
+@pytest.mark.parametrize(
+    ("more", "field"),
+    [
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"max_completion_tokens": 0}, "max_completion_tokens"),
+        ({"top_logprobs": 25}, "top_logprobs"),
+        ({"metadata": "x"}, "metadata"),
+        ({"reasoning_effort": "bogus"}, "reasoning_effort"),
+        ({"tool_choice": "required"}, "tool_choice"),
+        ({"tool_choice": "required", "tools": []}, "tool_choice"),
+    ],
+)
+def test_what_a_chat_cannot_be_asked_is_named(more: dict[str, Any], field: str) -> None:
+    """Without a parse of the body: the members are seen anyway."""
+    with pytest.raises(Malformed) as caught:
+        chat(raw_body(**more))
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize(
+    "field", ["max_tokens", "max_completion_tokens", "n_predict", "top_k", "n_probs", "repeat_last_n"]
+)
+def test_a_number_that_would_wrap_is_as_many_as_there_are(field: str) -> None:
+    """4294967301 tokens are 5 to an engine. Others pass in their own bytes."""
+    job = chat(raw_body(**{field: 4294967301}))
+    assert json.loads(job.call("tiny").body)[field] == 2**31 - 1
+    raw = raw_body(**{field: 2**31 - 1})
+    assert chat(raw).call("tiny").body is raw
+    assert json.loads(completion(raw_body(prompt="x", max_tokens=0)).call("tiny").body)["max_tokens"] == 0

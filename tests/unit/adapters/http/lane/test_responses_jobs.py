@@ -50,7 +50,9 @@ def test_a_request_that_keeps_and_recalls_nothing_goes_the_short_way(body: dict[
 
 def test_what_clients_need_to_load_and_route_is_read() -> None:
     """How long the model stays (D4), whether there are pictures, and tools."""
-    picture = [{"role": "user", "content": [{"type": "input_image", "image_url": "data:image/png;base64,AAAA"}]}]
+    picture = [
+        {"role": "user", "content": [{"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="}]}
+    ]
     made = job(keep_alive="5m", input=picture, tools=[{"type": "function", "name": "f"}])
     assert (made.keep_alive, made.vision, made.tools) == (300.0, True, True)
 
@@ -170,3 +172,97 @@ def test_no_mutation_of_a_request_does_worse_than_a_refusal() -> None:
                 made.writer.write(delta)
             made.writer.flush()
             assert made.saved("", b"", 1.0) is not None
+
+
+def too_long(tokens: int, window: int) -> bytes:
+    error = {
+        "code": 400,
+        "type": "exceed_context_size_error",
+        "n_prompt_tokens": tokens,
+        "n_ctx": window,
+        "message": "m",
+    }
+    return json.dumps({"error": error}).encode()
+
+
+def long_talk() -> list[dict[str, str]]:
+    return [{"role": "user" if at % 2 == 0 else "assistant", "content": f"{at} " + "x" * 100} for at in range(21)]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_conversation_that_is_too_long_loses_its_beginning_on_request(stream: bool) -> None:
+    """As often as the child refuses it; how much went is said once, and the child is not blamed."""
+
+    async def test(rig: KeptRig) -> None:
+        body = {"model": "tiny", "input": long_talk(), "truncation": "auto", "store": False, "stream": stream}
+        reply = await rig.post(RESPONSES, body)
+        await rig.answer(too_long(900, 800), 400)
+        first = rig.asked["messages"]
+        assert 1 < len(first) < 21
+        assert first[0]["role"] == "user"
+        await rig.answer(too_long(820, 800), 400)
+        assert rig.asked["messages"] == first[-len(rig.asked["messages"]) :]
+        gone = 21 - len(rig.asked["messages"])
+        if stream:
+            rig.begin()
+            rig.say("Hello")
+            rig.end()
+            await rig.until(rig.tasks[-1].done)
+        else:
+            await rig.answer(whole_chat())
+        assert reply.status == 200
+        assert b'"truncation":"auto"' in reply.body
+        (warning,) = reply.header(b"x-blazar-warning")
+        assert f"lost {gone} messages".encode() in warning
+        assert len(rig.upstream.exchanges) == 3
+
+    run_kept(test)
+
+
+@pytest.mark.parametrize(("truncation", "input_"), [("disabled", long_talk()), ("auto", "one long text")])
+def test_nothing_is_lost_unasked_and_a_last_word_never(truncation: str, input_: Any) -> None:
+    """A 400 with sizes (B5)."""
+
+    async def test(rig: KeptRig) -> None:
+        body = {"model": "tiny", "input": input_, "truncation": truncation, "store": False}
+        reply = await rig.post(RESPONSES, body)
+        await rig.answer(too_long(900, 800), 400)
+        assert reply.status == 400
+        assert "900" in reply.json()["error"]["message"]
+
+    run_kept(test)
+
+
+COUNT = "/v1/responses/input_tokens"
+COUNTED = b'{"input_tokens":9,"object":"response.input_tokens"}'
+
+
+def test_a_count_asks_for_the_very_prompt_of_the_response() -> None:
+    """With the conversation that it goes on from, and keeps nothing of it."""
+
+    async def test(rig: KeptRig) -> None:
+        first = (await rig.respond(input="hi", instructions="s")).json()
+        tools = [{"type": "function", "name": "f"}]
+        body: dict[str, Any] = {"input": "more", "previous_response_id": first["id"], "tools": tools}
+        counted = await rig.ask(COUNT, **body, stream=True, background=True, store=True)
+        assert rig.exchange.call.path == b"/v1/chat/completions/input_tokens"
+        asked = rig.asked
+        await rig.answered(COUNTED)
+        assert counted.json() == {"object": "response.input_tokens", "input_tokens": 9}
+        await rig.respond(**body)
+        for part in ("messages", "tools"):
+            assert rig.asked[part] == asked[part]
+
+    run_kept(test)
+
+
+def test_a_count_that_is_none_is_a_502() -> None:
+    """And one that nothing can be counted of is refused as the response would be."""
+
+    async def test(rig: KeptRig) -> None:
+        reply = await rig.ask(COUNT, input="hi")
+        await rig.answered(b"{}")
+        assert reply.status == 502
+        assert (await rig.ask(COUNT)).json()["error"]["param"] == "input"
+
+    run_kept(test)

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from blazar.adapters.http.lane import runs
-from blazar.domain.errors import ChildDied, Malformed, NotFound
+from blazar.domain.errors import ChildDied, Malformed, NotFound, StoreTrouble
+from blazar.domain.keys import Key
+from blazar.domain.quota import Account
 from tests.support.kept_rig import RESPONSES, KeptRig, run_kept
 from tests.support.typed_events import events
 
@@ -327,3 +329,40 @@ def test_what_was_deleted_is_forgotten() -> None:
         assert rig.runs.find(id_, "") is None
 
     run_kept(test)
+
+
+def test_work_in_the_background_is_charged_and_holds_its_place() -> None:
+    """The key pays for it once, and is as busy until the work is done, though its request was answered long ago."""
+
+    async def test(rig: KeptRig) -> None:
+        account = rig.account = Account(Key("a", "k", rpm=1, max_concurrent=1))
+        await behind(rig)
+        day = account.today(rig.clock.wall())
+        assert (account.requests.total, account.running, day.requests) == (1, 1, 1)
+        refused = await rig.ask(RESPONSES, input="more", background=True)
+        assert (refused.status, len(rig.upstream.exchanges)) == (429, 1)
+        rig.begin()
+        rig.say("Hel", "lo")
+        rig.end()
+        await over(rig)
+        assert (account.requests.total, account.running, day.requests) == (1, 0, 1)
+        assert day.tokens > 0
+
+    run_kept(test)
+
+
+def test_work_that_cannot_begin_costs_nothing() -> None:
+    """Neither a request nor a place."""
+
+    async def test(rig: KeptRig, monkeypatch: pytest.MonkeyPatch) -> None:
+        account = rig.account = Account(Key("a", "k", rpm=1))
+
+        async def fails(*_: Any) -> str:
+            raise StoreTrouble("no disk")
+
+        monkeypatch.setattr(rig.runs, "_write", fails)
+        assert (await rig.ask(RESPONSES, input="hi", background=True)).status == 500
+        assert (account.requests.total, account.running) == (0, 0)
+
+    with pytest.MonkeyPatch.context() as patch:
+        run_kept(lambda rig: test(rig, patch))

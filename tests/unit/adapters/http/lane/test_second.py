@@ -1,12 +1,13 @@
 """A child's first answer is not always the last word: what is asked next, what is told, and whose fault it was."""
 
 import json
+import re
 from typing import Any
 
 import pytest
 
 from blazar.domain import teaching
-from tests.support.lane_rig import Rig, run, whole_chat
+from tests.support.lane_rig import SSE, Rig, run, whole_chat
 
 CHATS = {"/v1/chat/completions": "response_format", "/api/chat": "format", "/v1/messages": "output_config"}
 GRAMMAR = b'{"error":{"code":400,"message":"failed to parse grammar"}}'
@@ -87,6 +88,27 @@ def test_a_request_that_the_engine_cannot_read_is_not_its_failure(path: str, sta
     run(test)
 
 
+@pytest.mark.parametrize("path", CHATS)
+@pytest.mark.parametrize("stream", [True, False])
+def test_an_answer_that_the_model_spoilt_is_not_the_childs_failure(path: str, stream: bool) -> None:
+    """The engine's status and words, streamed or not; a call of a tool that nobody declared evicts nobody (C11, G6)."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(path, a_tool(path, {"type": "object"}) | {"stream": stream})
+        error = b'{"error":{"code":500,"message":"got exception: Unexpected empty grammar stack (297)"}}'
+        if stream:
+            rig.exchange.head(200, SSE)
+            rig.exchange.body(b"data: " + error + b"\n\n")
+            await rig.clock.settle()
+        else:
+            await rig.answer(error, 500)
+        assert reply.status == 500
+        assert "empty grammar stack" in json.dumps(reply.json())
+        assert rig.lease.released == [(None, False)]
+
+    run(test)
+
+
 @pytest.mark.parametrize("path", [*CHATS, "/api/embed", "/v1/embeddings"])
 def test_a_stranger_on_the_port_is_a_502_and_counts_against_the_child(path: str) -> None:
     """Our key is not the caller's: a 401 from there never reaches a client (G17)."""
@@ -100,6 +122,15 @@ def test_a_stranger_on_the_port_is_a_502_and_counts_against_the_child(path: str)
         assert rig.lease.released == [(None, True)]
 
     run(test)
+
+
+def test_a_prompt_that_is_too_long_is_told_in_the_words_that_agents_look_for() -> None:
+    """Claude Code reads both sizes after Anthropic's words, LiteLLM and what is built on it look for OpenAI's."""
+    for said in (teaching.prompt_too_long(20, 16), teaching.prompt_over_share(20, 16)):
+        sizes = re.search(r"prompt is too long[^0-9]*(\d+)\s*tokens?\s*>\s*(\d+)", said)
+        assert sizes is not None
+        assert sizes.groups() == ("20", "16")
+        assert "This model's maximum context length is" in said
 
 
 def test_sizes_come_in_our_words() -> None:

@@ -133,6 +133,44 @@ def test_what_every_part_is_asked_for_holds_for_all() -> None:
     run(test)
 
 
+@pytest.mark.parametrize(
+    "bad",
+    [
+        b'data: {"choices":[{bad}]}\n\n',
+        b'data: {"choices":[7]}\n\n',
+        b'data: {"choices":7}\n\n',
+        b"data: {not json}\n\n",
+    ],
+)
+def test_a_part_that_cannot_be_read_ends_all_of_it(bad: bytes) -> None:
+    """An event is numbered, so it is read: what is none is the engine's failure, told once and last."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(CHAT, {"model": "tiny", "messages": USER, "n": 2, "stream": True})
+        await stream(rig, chunk("a"), chunk(finish="stop"), DONE)
+        await stream(rig, chunk("b"), bad + chunk(finish="stop") + DONE)
+        told = [json.loads(line[6:]) for line in reply.body.splitlines() if line.startswith(b"data: ")]
+        assert ["error" in one for one in told] == [False] * (len(told) - 1) + [True]
+        assert told[-1]["error"]["code"] == 502
+        assert reply.finished
+
+    run(test)
+
+
+@pytest.mark.parametrize("bad", [b"{}", b"[]", b"{", b'{"choices":7}', b'{"choices":[7]}'])
+def test_a_whole_part_that_is_no_answer_is_the_engines_failure(bad: bytes) -> None:
+    """502, as it is for a request for one."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(CHAT, {"model": "tiny", "messages": USER, "n": 2})
+        await rig.answer(whole_chat("a"))
+        await rig.answer(bad)
+        assert reply.status == 502
+        assert "error" in reply.json()
+
+    run(test)
+
+
 @pytest.mark.parametrize("n", [0, 129, True, "2"])
 def test_a_number_that_cannot_be_loads_nothing(n: Any) -> None:
     """A 400 that names it."""

@@ -77,7 +77,7 @@ def test_pictures_are_asked_of_the_supervisor() -> None:
 
     async def test(rig: Rig) -> None:
         rig.leasing.blind = "no projector"
-        url = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+        url = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
         await rig.post("/apply-template", {"model": "tiny", "messages": [{"role": "user", "content": [url]}]})
         assert [ask.vision for ask in rig.leasing.asks] == [True]
         await rig.answer(b'{"prompt":""}')

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from blazar.domain import teaching
+from blazar.domain.wire.context import packed, unpacked
 from tests.support.lane_rig import DONE, SSE, Rig, chunk, run, usage_chunk, whole_chat
 
 USER = [{"role": "user", "content": "hi"}]
@@ -171,5 +172,127 @@ def test_a_form_that_had_to_be_eased_has_no_receipt(path: str) -> None:
         assert reply.status == 200
         assert reply.header(b"x-blazar-warning")
         assert reply.header(b"x-blazar-structured-output") == []
+
+    run(test)
+
+
+@pytest.mark.parametrize(("path", "limit"), [("/v1/messages", {"max_tokens": 9}), ("/api/chat", {"stream": False})])
+def test_an_answer_goes_on_where_the_request_stopped(path: str, limit: dict[str, object]) -> None:
+    """The child repeats the turn that is open, the answer does not: as in a stream."""
+    open_turn = {"role": "assistant", "content": "The answer is"}
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(path, {"model": "tiny", "messages": [*USER, open_turn], **limit})
+        await rig.answer(whole_chat("The answer is 42."))
+        said = reply.json()
+        text = said["content"][0]["text"] if "content" in said else said["message"]["content"]
+        assert text == " 42."
+
+    run(test)
+
+
+@pytest.mark.parametrize(
+    ("path", "more"),
+    [
+        ("/api/chat", {"options": {"num_predict": 4294967301}}),
+        ("/v1/messages", {"max_tokens": 4294967301}),
+        ("/v1/responses", {"input": "hi", "max_output_tokens": 4294967301}),
+    ],
+)
+def test_a_limit_that_would_wrap_is_as_many_as_there_are(path: str, more: dict[str, object]) -> None:
+    """An engine keeps it in 32 bits: it would be 5 there."""
+
+    async def test(rig: Rig) -> None:
+        await rig.post(path, {"model": "tiny", "messages": USER, "stream": False, **more})
+        assert rig.asked["max_tokens"] == 2**31 - 1
+        await rig.answer(whole_chat())
+
+    run(test)
+
+
+def test_a_prompt_that_is_only_read() -> None:
+    """`max_tokens: 0` of Anthropic's: nothing is told of what the engine said all the same."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post("/v1/messages", {"model": "tiny", "max_tokens": 0, "messages": USER})
+        assert rig.asked["max_tokens"] == 1
+        await rig.answer(whole_chat())
+        assert (reply.json()["content"], reply.json()["stop_reason"]) == ([], "max_tokens")
+        assert reply.json()["usage"]["output_tokens"] == 0
+        assert reply.json()["usage"]["input_tokens"] > 0
+
+    run(test)
+
+
+def test_a_model_that_has_no_thoughts_is_not_asked_for_them() -> None:
+    """In ollama's words, on which its clients ask again without; that it need not think is fine (D10: one string)."""
+
+    async def test(rig: Rig) -> None:
+        rig.leasing.thoughtless = True
+        for think in (True, "low"):
+            reply = await rig.post("/api/chat", {"model": "tiny", "messages": USER, "think": think})
+            assert (reply.status, reply.json()) == (400, {"error": '"tiny" does not support thinking'})
+        assert all(lease.released for lease in rig.leasing.leases)
+        await rig.post("/api/chat", {"model": "tiny", "messages": USER, "think": False, "stream": False})
+        await rig.answer(whole_chat())
+
+    run(test)
+
+
+def test_a_window_that_is_not_served_is_told() -> None:
+    """Without a word its caller would believe that its whole conversation is read."""
+
+    async def test(rig: Rig) -> None:
+        body = {"model": "tiny", "messages": USER, "stream": False}
+        reply = await rig.post("/api/chat", {**body, "options": {"num_ctx": 4096}})
+        await rig.answer(whole_chat())
+        told = "rewritten; 'options.num_ctx' is 2048: that is the window which this model is served with"
+        assert reply.header(b"x-blazar-warning") == [told.encode()]
+        reply = await rig.post("/api/chat", {**body, "options": {"num_ctx": 2048}})
+        await rig.answer(whole_chat())
+        assert reply.header(b"x-blazar-warning") == []
+
+    run(test)
+
+
+def refused_size(tokens: int, window: int) -> bytes:
+    said = {
+        "code": 400,
+        "type": "exceed_context_size_error",
+        "message": "x",
+        "n_prompt_tokens": tokens,
+        "n_ctx": window,
+    }
+    return json.dumps({"error": said}).encode()
+
+
+@pytest.mark.parametrize("path", ["/api/chat", "/api/generate"])
+def test_truncate_drops_the_beginning_and_says_so(path: str) -> None:
+    """Where it is asked for (B5); the system message and the last question stay."""
+    talk = [{"role": "system", "content": "S"}]
+    for at in range(8):
+        talk += [{"role": "user", "content": f"{at} " * 200}, {"role": "assistant", "content": "yes"}]
+    last = {"role": "user", "content": "and now?"}
+    bodies = {
+        "/api/chat": {"messages": [*talk, last]},
+        "/api/generate": {"prompt": "and now?", "context": packed(talk, "A")},
+    }
+
+    async def test(rig: Rig) -> None:
+        body = {"model": "tiny", "stream": False, "truncate": True, **bodies[path]}
+        reply = await rig.post(path, body)
+        before = rig.asked["messages"]
+        await rig.answer(refused_size(900, 500), 400)
+        after = rig.asked["messages"]
+        assert len(after) < len(before)
+        assert (after[0], after[-1]) == (before[0], last)
+        await rig.answer(whole_chat())
+        field = "messages" if path == "/api/chat" else "context"
+        assert reply.header(b"x-blazar-warning")[0].startswith(f"rewritten; '{field}'".encode())
+        if field == "context":
+            assert len(unpacked(reply.json()["context"])) == len(after) + 1
+        reply = await rig.post(path, {**body, "truncate": False})
+        await rig.answer(refused_size(900, 500), 400)
+        assert reply.status == 400
 
     run(test)

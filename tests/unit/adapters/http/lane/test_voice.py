@@ -6,8 +6,9 @@ import pytest
 
 from blazar.adapters.http.lane.voice import spoken
 from blazar.application.ports.upstream import ChildCall
-from blazar.domain.errors import EngineSaid
-from blazar.domain.manners import COUNTING, LLAMACPP, Manners
+from blazar.domain import teaching
+from blazar.domain.errors import Malformed
+from blazar.domain.manners import COUNTING, LLAMACPP, TOKENIZE, Manners
 from tests.support.lane_rig import DONE, SSE, Rig, chunk, run, whole_chat
 
 
@@ -28,8 +29,15 @@ def test_another_kind_gets_its_own_words() -> None:
 
 def test_a_route_that_is_not_there_is_raised() -> None:
     """Before anything is sent."""
-    with pytest.raises(EngineSaid):
-        spoken(ChildCall(b"POST", COUNTING.encode(), b"{}"), Manners(name="x", routes=frozenset()), 10)
+    with pytest.raises(Malformed):
+        spoken(ChildCall(b"POST", TOKENIZE.encode(), b"{}"), Manners(name="x", routes=frozenset()), 10)
+
+
+def test_a_count_is_had_of_the_real_route() -> None:
+    """With the shortest answer there is."""
+    call = ChildCall(b"POST", COUNTING.encode(), b'{"messages":[]}')
+    changed, _ = spoken(call, Manners(name="x", routes=frozenset()), 10)
+    assert (changed.path, json.loads(changed.body)["max_tokens"]) == (b"/v1/chat/completions", 1)
 
 
 ODD = Manners(
@@ -78,9 +86,30 @@ def test_a_route_that_it_lacks_costs_no_child() -> None:
 
     async def test(rig: Rig) -> None:
         odd(rig)
-        reply = await rig.post("/v1/messages/count_tokens", ASKED)
-        assert (reply.status, reply.json()["type"]) == (501, "error")
+        reply = await rig.post("/tokenize", {"model": "tiny", "content": "a"})
+        assert reply.status == 400
         assert rig.upstream.exchanges == []
+        assert rig.lease.released == [(None, False)]
+
+    run(test)
+
+
+def test_a_count_costs_one_token_where_there_is_no_route_for_it() -> None:
+    """It is the prompt's in the usage; an engine that counts nothing is not to blame, and the caller learns who could."""
+
+    async def test(rig: Rig) -> None:
+        odd(rig)
+        reply = await rig.post("/v1/messages/count_tokens", ASKED)
+        assert (rig.exchange.call.path, rig.asked["max_tokens"], rig.asked["stream"]) == (
+            b"/v1/chat/completions",
+            1,
+            False,
+        )
+        await rig.answer(whole_chat(model="it"))
+        assert (reply.status, reply.json()) == (200, {"input_tokens": 11})
+        reply = await rig.post("/v1/messages/count_tokens", ASKED)
+        await rig.answer(b'{"choices":[{"message":{"content":"a"},"finish_reason":"length"}]}')
+        assert (reply.status, reply.json()["error"]["message"]) == (400, teaching.kind_counts_no_tokens("odd"))
         assert rig.lease.released == [(None, False)]
 
     run(test)
@@ -103,3 +132,77 @@ def test_a_thought_has_one_name_whoever_thinks() -> None:
         assert reply.json()["choices"][0]["message"]["reasoning_content"] == "hm"
 
     run(test)
+
+
+def wanting(**member: object) -> dict[str, object]:
+    """A chat whose answer is to be an object with one member."""
+    schema = {"type": "object", "properties": {"a": member}, "required": ["a"]}
+    return {**ASKED, "response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_pattern_reaches_the_converter_in_signs_that_it_knows(stream: bool) -> None:
+    """And is held then: the receipt is true (C14, D19)."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post("/v1/chat/completions", {**wanting(type="string", pattern=r"^\d{2}$"), "stream": stream})
+        sent = rig.asked["response_format"]["json_schema"]["schema"]["properties"]["a"]
+        assert sent == {"type": "string", "pattern": "^[0-9]{2}$"}
+        if stream:
+            rig.exchange.head(200, SSE)
+            rig.exchange.body(chunk('{"a":"11"}') + DONE)
+            rig.exchange.end()
+            await rig.clock.settle()
+        else:
+            await rig.answer(whole_chat('{"a":"11"}'))
+        assert reply.header(b"x-blazar-structured-output") == [b"json_schema"]
+        assert reply.header(b"x-blazar-warning") == []
+
+    run(test)
+
+
+@pytest.mark.parametrize("member", [{"type": "string", "pattern": "ab"}, {"type": "number", "multipleOf": 5}])
+def test_a_stream_has_no_receipt_for_what_the_converter_reads_over(member: dict[str, object]) -> None:
+    """It is sent as it was, and the caller hears what is not held (E1)."""
+
+    async def test(rig: Rig) -> None:
+        asked = wanting(**member)
+        reply = await rig.post("/v1/chat/completions", {**asked, "stream": True})
+        assert rig.asked["response_format"] == asked["response_format"]
+        rig.exchange.head(200, SSE)
+        rig.exchange.body(chunk('{"a":""}') + DONE)
+        rig.exchange.end()
+        await rig.clock.settle()
+        assert reply.header(b"x-blazar-structured-output") == []
+        assert list(member)[1].encode() in b"".join(reply.header(b"x-blazar-warning"))
+
+    run(test)
+
+
+def test_patterns_of_tools_are_said_in_those_signs_too() -> None:
+    """Whether or not a tool has to be called; nothing is told, for nothing is lost."""
+
+    async def test(rig: Rig) -> None:
+        schema = {"type": "object", "properties": {"day": {"type": "string", "pattern": r"^\d{4}-\d{2}$"}}}
+        tools = [{"type": "function", "function": {"name": "plan", "parameters": schema}}]
+        reply = await rig.post("/v1/chat/completions", {**ASKED, "tools": tools})
+        sent = rig.asked["tools"][0]["function"]["parameters"]["properties"]["day"]["pattern"]
+        await rig.answer(whole_chat())
+        assert (sent, reply.header(b"x-blazar-warning")) == ("^[0-9]{4}-[0-9]{2}$", [])
+
+    run(test)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"tools":[{"function":{"parameters":{"pattern":"^[0-9]+$"}}}], "messages":[{"content":"\\\\d"}]}',
+        b'{"messages":[{"content":"{\\"pattern\\": \\"^\\\\\\\\d$\\"}"}]}',
+        b'{"messages":[{"content":"x"}],"pattern":"\\\\d"}',
+        b'["pattern", {"pattern":"\\\\d"}]',
+    ],
+)
+def test_bytes_stay_where_no_pattern_has_to_be_said_otherwise(body: bytes) -> None:
+    """Also where a message speaks of one."""
+    call = ChildCall(b"POST", b"/v1/chat/completions", body)
+    assert spoken(call, LLAMACPP, 10)[0] is call

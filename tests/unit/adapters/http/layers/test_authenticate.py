@@ -1,15 +1,20 @@
 """Who may come in (D7)."""
 
 import asyncio
+import hmac
+from typing import Any
 
 import pytest
 
+from blazar.adapters.http.asgi import App, Receive, Scope, Send
 from blazar.adapters.http.layers.authenticate import KEY_MODELS, OPEN_PATHS, authenticate
-from blazar.adapters.http.layers.doors import Key
-from blazar.adapters.http.layers.order import wrap
+from blazar.adapters.http.layers.doors import Doors
+from blazar.adapters.http.layers.order import Doorway, wrap
 from blazar.adapters.http.layers.request_log import request_log
 from blazar.adapters.http.record import record_of
 from blazar.domain import teaching
+from blazar.domain.keys import Key
+from blazar.domain.quota import Account
 from tests.unit.adapters.http.asgi_calls import KEY, Spy, call, doors, fine, run, scope_of
 
 LOCKED = doors(keys=(KEY, Key("phone", "plm_other"), Key("kiosk", "plm_small", ("smollm2",))))
@@ -140,3 +145,200 @@ def test_websockets_need_a_key_and_lifespan_does_not() -> None:
     asyncio.run(run(app, scope_of(path="/v1/realtime", kind="websocket", headers=[("x-api-key", "plm_secret")])))
     asyncio.run(run(app, {"type": "lifespan"}))
     assert [scope["type"] for scope in spy.scopes] == ["websocket", "lifespan"]
+
+
+def guarded(app: App, *keys: Key, **more: Any) -> tuple[App, Doors]:
+    """`app` behind keys."""
+    behind = doors(keys=keys, **more)
+    return request_log(authenticate(app, behind), behind), behind
+
+
+def account_of(behind: Doors, name: str) -> Account:
+    found = behind.accounts.find(name)
+    assert found is not None
+    return found
+
+
+MINE = [("x-api-key", "plm_secret")]
+
+
+def test_the_record_learns_weight_and_account() -> None:
+    """For the queue, and for whoever charges."""
+    spy = Spy()
+    app, behind = guarded(spy, KEY._replace(weight=2.5))
+    call(app, "POST", "/api/chat", MINE)
+    record = record_of(spy.scopes[0])
+    assert record.weight == 2.5
+    assert record.tab is not None
+    assert record.tab.account is account_of(behind, "laptop")
+    assert record.tab.hurried
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_so_many_requests_at_once_and_no_more(limit: int) -> None:
+    """Off by none (L4); the next is told which limit it is, and comes in when one has ended (its body drained)."""
+
+    async def main() -> None:
+        ends = [asyncio.Event() for _ in range(limit)]
+        inside = iter(ends)
+
+        async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+            if (end := next(inside, None)) is not None:
+                await end.wait()
+            await fine(scope, receive, send)
+
+        app, behind = guarded(slow, KEY._replace(max_concurrent=limit))
+        held = [asyncio.create_task(run(app, scope_of("POST", "/api/chat", MINE))) for _ in range(limit)]
+        await asyncio.sleep(0)
+        refused = await run(app, scope_of("POST", "/v1/chat/completions", MINE))
+        assert (refused.status, refused.header("retry-after")) == (429, "1")
+        assert refused.json()["error"] == {
+            "message": teaching.over_quota("laptop", "max_concurrent", limit, 1),
+            "type": "blazar_error",
+            "param": None,
+            "code": 429,
+        }
+        assert account_of(behind, "laptop").running == limit
+        ends[0].set()
+        assert (await held[0]).status == 200
+        assert (await run(app, scope_of("POST", "/api/chat", MINE))).status == 200
+        for end in ends:
+            end.set()
+        await asyncio.gather(*held)
+        assert account_of(behind, "laptop").running == 0
+
+    asyncio.run(main())
+
+
+def test_two_hundred_at_once_against_three() -> None:
+    """Checked and taken in one step (L5): never more than three inside, whatever the order in which they come."""
+
+    async def main() -> None:
+        inside = most = 0
+
+        async def work(scope: Scope, receive: Receive, send: Send) -> None:
+            nonlocal inside, most
+            inside += 1
+            most = max(most, inside)
+            await asyncio.sleep(0)
+            inside -= 1
+            await fine(scope, receive, send)
+
+        app, behind = guarded(work, KEY._replace(max_concurrent=3))
+        answers = await asyncio.gather(*(run(app, scope_of("POST", "/api/chat", MINE)) for _ in range(200)))
+        assert most == 3
+        assert {answer.status for answer in answers} == {200, 429}
+        assert account_of(behind, "laptop").running == 0
+
+    asyncio.run(main())
+
+
+async def _fails(_scope: Scope, _receive: Receive, _send: Send) -> None:
+    raise RuntimeError("a fault of ours")
+
+
+async def _says_nothing(_scope: Scope, _receive: Receive, _send: Send) -> None:
+    """As where the client has left."""
+
+
+@pytest.mark.parametrize("app", [fine, _fails, _says_nothing, Spy()])
+@pytest.mark.parametrize(("method", "path"), [("POST", "/api/chat"), ("HEAD", "/nowhere"), ("POST", "/api/evict")])
+def test_a_place_comes_back_however_it_ends(app: App, method: str, path: str) -> None:
+    """An answer, a fault of ours, a client that left, a path that nobody knows, a refusal of the scope."""
+    guard, behind = guarded(app, KEY._replace(max_concurrent=1, models=("m",)))
+    for _ in range(3):
+        call(guard, method, path, MINE)
+    assert account_of(behind, "laptop").running == 0
+
+
+def test_a_place_comes_back_when_the_request_is_cancelled() -> None:
+    """As the server does with those that are under way at its end."""
+
+    async def main() -> None:
+        async def never(_scope: Scope, _receive: Receive, _send: Send) -> None:
+            await asyncio.Event().wait()
+
+        app, behind = guarded(never, KEY._replace(max_concurrent=1))
+        for kind in ("http", "websocket"):
+            task = asyncio.create_task(run(app, scope_of("POST", "/v1/realtime", MINE, kind=kind)))
+            await asyncio.sleep(0)
+            assert account_of(behind, "laptop").running == 1
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            assert account_of(behind, "laptop").running == 0
+
+    asyncio.run(main())
+
+
+def test_the_order_of_refusals() -> None:
+    """401, then the limit of requests at once, then the scope (specification)."""
+    guard, behind = guarded(fine, KEY._replace(max_concurrent=1, models=("m",)))
+    account_of(behind, "laptop").enter()
+    assert call(guard, "POST", "/api/evict", [("x-api-key", "wrong")]).status == 401
+    assert call(guard, "POST", "/api/evict", MINE).status == 429
+    account_of(behind, "laptop").leave()
+    assert call(guard, "POST", "/api/evict", MINE).status == 403
+
+
+def test_the_429_of_each_dialect() -> None:
+    """D10."""
+    behind = doors(keys=(KEY._replace(max_concurrent=1),))
+    app = wrap(fine, behind)
+    account_of(behind, "laptop").enter()
+    sentence = teaching.over_quota("laptop", "max_concurrent", 1, 1)
+    assert call(app, "POST", "/api/chat", MINE).json() == {"error": sentence}
+    claude = call(app, "POST", "/v1/messages", MINE)
+    assert claude.json()["error"] == {"type": "rate_limit_error", "message": sentence}
+    assert (claude.status, claude.header("retry-after")) == (429, "1")
+
+
+def test_exchanged_doors_keep_what_was_used() -> None:
+    """A reload in the middle: the place that a request holds is given back where it was taken, and new limits hold at once."""
+
+    async def main() -> None:
+        end = asyncio.Event()
+
+        async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+            await end.wait()
+            await fine(scope, receive, send)
+
+        old = doors(keys=(KEY._replace(max_concurrent=1),))
+        doorway = Doorway(slow, old)
+        first = asyncio.create_task(run(doorway, scope_of("POST", "/api/chat", MINE)))
+        await asyncio.sleep(0)
+        doorway.exchange(doors(keys=(KEY._replace(key="plm_new", max_concurrent=1),), accounts=old.accounts))
+        new = [("x-api-key", "plm_new")]
+        assert (await run(doorway, scope_of("POST", "/api/chat", MINE))).status == 401
+        assert (await run(doorway, scope_of("POST", "/api/chat", new))).status == 429
+        doorway.exchange(doors(keys=(KEY._replace(key="plm_new", max_concurrent=2),), accounts=old.accounts))
+        second = asyncio.create_task(run(doorway, scope_of("POST", "/api/chat", new)))
+        await asyncio.sleep(0)
+        assert account_of(old, "laptop").running == 2
+        end.set()
+        assert [(await task).status for task in (first, second)] == [200, 200]
+        assert account_of(old, "laptop").running == 0
+
+    asyncio.run(main())
+
+
+def test_ten_thousand_keys_are_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One look-up by digest and one comparison in constant time, of the right secret and of a wrong one's none."""
+    compared: list[tuple[bytes, bytes]] = []
+    real = hmac.compare_digest
+    monkeypatch.setattr(hmac, "compare_digest", lambda a, b: compared.append((a, b)) or real(a, b))  # type: ignore[func-returns-value]
+    app, _ = guarded(fine, *(Key(f"k{number}", f"plm_{number}") for number in range(10_000)))
+    assert call(app, "GET", "/api/tags", [("x-api-key", "plm_7777")]).status == 200
+    assert compared == [(b"plm_7777", b"plm_7777")]
+    assert call(app, "GET", "/api/tags", [("x-api-key", "plm_10000")]).status == 401
+    assert len(compared) == 1
+
+
+def test_what_is_left_is_told_of_limits_that_there_are() -> None:
+    """In the head of every answer, refusals included; a key without limits of a minute hears nothing."""
+    app, behind = guarded(fine, KEY._replace(rpm=5, max_concurrent=1), Key("free", "plm_free", max_concurrent=1))
+    answer = call(app, "GET", "/v1/models", MINE)
+    assert answer.header("x-ratelimit-limit-requests") == "5"
+    account_of(behind, "laptop").enter()
+    assert call(app, "GET", "/v1/models", MINE).header("x-ratelimit-remaining-requests") == "5"
+    plain = call(app, "GET", "/v1/models", [("x-api-key", "plm_free")])
+    assert not [name for name, _ in plain.headers if name.startswith("x-ratelimit")]

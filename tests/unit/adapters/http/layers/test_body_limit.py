@@ -5,11 +5,13 @@ import asyncio
 import pytest
 
 from blazar.adapters.http import routes
-from blazar.adapters.http.asgi import App, Receive, Scope, Send
+from blazar.adapters.http.asgi import App, Message, Receive, Scope, Send
 from blazar.adapters.http.layers import body_limit as body_limit_layer
 from blazar.adapters.http.layers.body_limit import body_limit
 from blazar.adapters.http.layers.doors import BODY_LIMIT
+from blazar.adapters.http.layers.patience import SILENCE
 from blazar.domain import teaching
+from tests.fakes.clock import FakeClock
 from tests.unit.adapters.http.asgi_calls import Spy, call, doors, fine, run, scope_of
 
 LIMIT = 100
@@ -87,6 +89,35 @@ def test_who_waits_for_100_continue_is_answered_at_once() -> None:
     headers = [("expect", "100-continue"), ("content-length", "101")]
     answer = asyncio.run(run(limited(), scope_of("POST", "/", headers), ()))
     assert answer.status == 413
+
+
+def test_who_announces_too_much_hears_so_before_it_has_sent_it() -> None:
+    """The answer is whole by its length before a byte of the body is asked for; it ends when the body does, or when that stops."""
+    silent = asyncio.Event()
+
+    async def main() -> list[Message]:
+        sent: list[Message] = []
+
+        async def receive() -> Message:
+            await silent.wait()
+            raise AssertionError
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        clock = FakeClock()
+        layer = body_limit(fine, doors(body_limit=LIMIT, clock=clock))
+        task = asyncio.ensure_future(layer(scope_of("POST", "/", [("content-length", "101")]), receive, send))
+        await clock.settle()
+        assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]
+        assert dict(sent[0]["headers"])[b"content-length"] == str(len(sent[1]["body"])).encode()
+        assert not task.done()
+        await clock.advance(SILENCE + 1)
+        await task
+        return sent
+
+    *_, end = asyncio.run(main())
+    assert (end["body"], end["more_body"]) == (b"", False)
 
 
 def test_an_answer_that_began_is_left_alone() -> None:

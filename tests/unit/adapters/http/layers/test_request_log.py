@@ -7,8 +7,8 @@ import logging
 import pytest
 
 from blazar.adapters.http.asgi import Receive, Scope, Send
-from blazar.adapters.http.layers.request_log import CLIENT_LEFT, request_log
-from blazar.adapters.http.record import record_of
+from blazar.adapters.http.layers.request_log import request_log
+from blazar.adapters.http.record import CLIENT_LEFT, record_of
 from blazar.domain import teaching
 from blazar.domain.errors import Busy, ModelNotFound
 from tests.unit.adapters.http.asgi_calls import Spy, call, doors, fine, run, scope_of

@@ -42,6 +42,16 @@ def test_ps_tells_what_was_planned_what_is_used_and_where() -> None:
     assert row["allocated"] == 155_000_000
 
 
+def test_ps_tells_hits_speed_and_sleep() -> None:
+    """Shares as numbers, null where nobody knows."""
+    parts = Parts(SMALL)
+    parts.supervising.running = [VIEW, VIEW._replace(cache_hint=0.5, spec_accept=0.25, sleeping=True)]
+    bare, full = call(parts.app, "GET", "/api/ps").json()["models"]
+    assert (bare["cache_hint"], bare["spec_accept"], bare["blazar_sleeping"]) == (None, None, False)
+    assert (full["cache_hint"], full["spec_accept"], full["blazar_sleeping"]) == (0.5, 0.25, True)
+    assert full["tokens_per_second"] is None
+
+
 def test_a_child_with_old_settings_is_marked() -> None:
     """It serves on until it is idle, and is not what the configuration says."""
     parts = Parts(SMALL)
@@ -131,3 +141,14 @@ def test_answers_that_nobody_listens_to_are_counted_apart() -> None:
     parts.supervising.running = [VIEW._replace(in_flight=1, abandoned=1)]
     (row,) = call(parts.app, "GET", "/api/ps").json()["models"]
     assert (row["in_flight"], row["abandoned"]) == (1, 1)
+
+
+def test_ps_tells_who_waits_by_priority_and_class() -> None:
+    """First those whose turn comes first."""
+    parts = Parts(SMALL)
+    parts.supervising.running = [VIEW._replace(waiting=3, queued=(("high", "tool", 1), ("low", "raw_long", 2)))]
+    (row,) = call(parts.app, "GET", "/api/ps").json()["models"]
+    assert row["queued"] == [
+        {"priority": "high", "work": "tool", "waiting": 1},
+        {"priority": "low", "work": "raw_long", "waiting": 2},
+    ]

@@ -56,6 +56,18 @@ def test_what_stands_is_told_to_who_begins_to_listen() -> None:
     assert "config_refused" not in call(parts.app, "GET", "/api/events?after=4").body.decode()
 
 
+def test_who_shows_it_to_people_has_it_scrubbed() -> None:
+    """Who asks for that gets it as the configuration says; a program gets every word."""
+    parts = Parts()
+    parts.scrub = lambda text: text.replace("10.1.2.3", "[address]")
+    parts.standing = [Told(0, 0.0, "key_refused", {"peer": "10.1.2.3", "more": ["10.1.2.3"], "count": 3})]
+    shown = call(parts.app, "GET", "/api/events?scrub=true").body.decode()
+    assert '"peer":"[address]","more":["[address]"],"count":3' in shown
+    for path in ("/api/events", "/api/events?scrub=false"):
+        assert '"peer":"10.1.2.3"' in call(parts.app, "GET", path).body.decode()
+    assert call(parts.app, "GET", "/api/events?scrub=maybe").status == 400
+
+
 def test_a_head_listens_to_nothing() -> None:
     """It asks for the head alone."""
     parts = Parts()

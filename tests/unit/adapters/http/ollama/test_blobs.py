@@ -120,3 +120,4 @@ def test_a_look_tells_whether_it_is_there() -> None:
     parts.blobs.blobs[DIGEST] = DATA
     assert call(parts.app, "HEAD", f"/api/blobs/{DIGEST}").status == 200
     assert call(parts.app, "HEAD", "/api/blobs/x").status == 400
+    assert "content-type" not in dict(call(parts.app, "HEAD", f"/api/blobs/{DIGEST}").headers)

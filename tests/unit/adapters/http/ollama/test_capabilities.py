@@ -38,6 +38,12 @@ def test_a_model_with_a_projector_takes_pictures() -> None:
     assert facts_of(Shown(SMALL, {}), verbose=False, seeing=True).capabilities == ("completion", "vision")
 
 
+def test_tools_in_words_are_tools() -> None:
+    """A template without a place for them is no obstacle where they are written into the conversation."""
+    assert capabilities_of(SMALL, {}, worded=True) == ("completion", "tools")
+    assert facts_of(Shown(SMALL, {}), verbose=False, worded=True).capabilities == ("completion", "tools")
+
+
 def test_an_embedder_does_nothing_else() -> None:
     """Whatever its template says."""
     assert capabilities_of(EMBEDDER, {KEY: "{% if tools %}"}) == ("embedding",)

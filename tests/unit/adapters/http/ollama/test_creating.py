@@ -40,6 +40,12 @@ def test_every_field_is_understood() -> None:
     assert wishes == [Wish("new", overlay, {}, (DIGEST,))]
 
 
+def test_a_model_without_a_tag_is_called_so() -> None:
+    """`new:latest` and `new` are one model to ollama's clients."""
+    _, wishes = create({"model": "new:latest", "from": "smollm2:latest"})
+    assert [wish.name for wish in wishes] == ["new"]
+
+
 def test_the_steps_are_lines_unless_one_object_is_wanted() -> None:
     """`success` is the last; what changes nothing is named in a header."""
     answer, _ = create({"model": "new", "from": "smollm2", "renderer": "x"})

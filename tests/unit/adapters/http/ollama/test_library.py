@@ -122,6 +122,11 @@ def test_copy_is_200_and_empty() -> None:
     answer = call(parts.app, "POST", "/api/copy", body={"source": "smollm2", "destination": "twin"})
     assert (answer.status, answer.body) == (200, b"")
     assert "twin" in parts.models
+    assert (
+        call(parts.app, "POST", "/api/copy", body={"source": "smollm2:latest", "destination": "third:latest"}).status
+        == 200
+    )
+    assert {"third"} == {name for name in parts.models if "third" in name}  # `third` is what its client asks for next
     bad = call(parts.app, "POST", "/api/copy", body={"source": "smollm2", "destination": "a#1"})
     assert (bad.status, bad.json()) == (400, {"error": teaching.bad_name("a#1")})
 

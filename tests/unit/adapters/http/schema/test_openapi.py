@@ -82,6 +82,13 @@ def test_open_routes_need_no_key() -> None:
         assert open_here is (route.gate is Gate.OPEN)
 
 
+def test_an_answer_to_head_has_no_content() -> None:
+    """Neither where something is there nor where it is not: only GET and its like have bodies."""
+    responses = operations()["HEAD", "/api/blobs/{digest}"]["responses"]
+    assert responses.keys() == {"200", "default"}
+    assert not any("content" in response for response in responses.values())
+
+
 def test_paths_with_a_name_declare_it() -> None:
     """OpenAPI wants each {name} as a parameter."""
     (parameter,) = operations()["GET", "/v1/models/{id}"]["parameters"]

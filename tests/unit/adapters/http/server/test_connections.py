@@ -3,8 +3,17 @@
 import asyncio
 import contextlib
 import socket
+import ssl
 
+import h2.connection
+
+from blazar.adapters.http.layers.body_limit import body_limit
+from blazar.adapters.http.layers.patience import SILENCE
+from blazar.adapters.http.server.certificates import Certificates
 from blazar.adapters.http.server.connections import IdleTimer, ServerConfig, serve_clients
+from tests.fakes.clock import FakeClock
+from tests.support.certificates import pair
+from tests.unit.adapters.http.asgi_calls import doors
 
 GET = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"
 
@@ -90,7 +99,7 @@ def test_the_idle_timer_leaves_a_busy_connection_alone():
 
 
 @contextlib.asynccontextmanager
-async def serving(app, **settings):
+async def serving(app, tls=None, **settings):
     """`serve_clients` on a port of its own; yields the port and what ends it."""
     config = ServerConfig()
     for name, value in {"errorlog": None, "graceful_timeout": 20, **settings}.items():
@@ -98,7 +107,7 @@ async def serving(app, **settings):
     listener = socket.create_server(("127.0.0.1", 0))
     listener.setblocking(False)
     closing = asyncio.Event()
-    server = asyncio.create_task(serve_clients(app, config, listener, closing))
+    server = asyncio.create_task(serve_clients(app, config, listener, closing, tls))
     try:
         yield listener.getsockname()[1], closing
     finally:
@@ -233,6 +242,87 @@ def test_a_slow_reader_holds_the_application_back():
     assert 0 < asyncio.run(asyncio.wait_for(go(), 60)) < 1000
 
 
+def endless(left):
+    """An app that answers for ever, and sets `left` when it hears that its client has gone."""
+
+    async def app(scope, receive, send):
+        async def hear():
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            left.set()
+
+        hearing = asyncio.create_task(hear())
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        while not left.is_set():
+            await send({"type": "http.response.body", "body": b"x" * 65536, "more_body": True})
+            await asyncio.sleep(0)
+        await hearing
+
+    return app
+
+
+def test_a_client_that_reads_nothing_is_cut_off():
+    """It holds an engine's slot; the application hears that it has gone, as of any client that leaves."""
+
+    async def go():
+        left = asyncio.Event()
+        async with serving(endless(left), reader_patience=0.1) as (port, _):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
+            writer.write(GET)
+            await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 20)
+            await asyncio.wait_for(left.wait(), 20)
+            writer.transport.abort()
+
+    asyncio.run(go())
+
+
+def test_a_client_that_reads_slowly_is_waited_for():
+    """As long as it takes anything at all between two looks."""
+
+    async def go():
+        left = asyncio.Event()
+        async with serving(endless(left), reader_patience=0.25, graceful_timeout=0.05) as (port, _):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**18)
+            writer.write(GET)
+            began = asyncio.get_running_loop().time()
+            while asyncio.get_running_loop().time() < began + 1.0:
+                await asyncio.wait_for(reader.readexactly(2**20), 20)
+                await asyncio.sleep(0.02)
+            assert not left.is_set()
+            writer.transport.abort()
+
+    asyncio.run(go())
+
+
+def test_a_client_that_takes_nothing_over_http2_is_cut_off(tmp_path):
+    """There it is not the socket that is full: its window is, which it never opens."""
+    cert, key = pair(tmp_path)
+    tls = Certificates(cert, key)
+    trusting = ssl.create_default_context(cafile=cert)
+    trusting.set_alpn_protocols(["h2"])
+
+    async def go():
+        left = asyncio.Event()
+        async with serving(endless(left), tls.context, reader_patience=0.2) as (port, _):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=trusting)
+            speaking = h2.connection.H2Connection()
+            speaking.initiate_connection()
+            asked = [(":method", "GET"), (":path", "/"), (":scheme", "https"), (":authority", "localhost")]
+            speaking.send_headers(1, asked, end_stream=True)
+            writer.write(speaking.data_to_send())
+            # Everything is read, and no window is ever opened again.
+            got = 0
+            async with asyncio.timeout(20):
+                with contextlib.suppress(ConnectionError, ssl.SSLError):
+                    while data := await reader.read(65536):
+                        got += len(data)
+                await left.wait()
+            assert got >= 65535
+            writer.transport.abort()
+
+    asyncio.run(go())
+
+
 def test_the_date_is_made_once_a_second(mocker):
     """And is right in every second."""
     clock = mocker.patch("blazar.adapters.http.server.connections.time.time", return_value=1000.0)
@@ -244,3 +334,58 @@ def test_the_date_is_made_once_a_second(mocker):
     assert config.response_headers("h11") is first
     clock.return_value = 1001.0
     assert config.response_headers("h11") == [(b"date", b"Thu, 01 Jan 1970 00:16:41 GMT")]
+
+
+def test_a_head_that_trickles_is_no_request():
+    """A connection without a whole head is idle, however busy its client is with sending one."""
+
+    async def go():
+        async with serving(plain, keep_alive_timeout=0.3) as (port, _):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"POST / HTTP/1.1\r\nhost: a\r\n")
+
+            async def trickle():
+                number = 0
+                while True:
+                    writer.write(b"x-%d: a\r\n" % number)
+                    number += 1
+                    await asyncio.sleep(0.02)
+
+            sending = asyncio.create_task(trickle())
+            try:
+                # A watchdog, ten times as long as the figure (D27).
+                with contextlib.suppress(ConnectionError):
+                    await asyncio.wait_for(reader.read(), 3)
+            finally:
+                sending.cancel()
+                with contextlib.suppress(asyncio.CancelledError, ConnectionError):
+                    await sending
+                writer.close()
+
+    asyncio.run(go())
+
+
+def test_a_body_that_stops_costs_its_connection():
+    """The client hears why, and then it is closed: what else it sends belongs to nothing."""
+
+    async def app(scope, receive, send):
+        while (await receive()).get("more_body"):
+            pass
+        raise AssertionError("the body never ends")
+
+    async def go():
+        clock = FakeClock()
+        async with serving(body_limit(app, doors(clock=clock))) as (port, _):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"POST /api/chat HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\nabc")
+            async with asyncio.timeout(10):
+                while not clock.pending:
+                    await asyncio.sleep(0)
+                while clock.pending:
+                    await clock.advance(SILENCE)
+                said = await reader.read()
+            assert said.startswith(b"HTTP/1.1 408 ")
+            assert b'{"error":"' in said
+            writer.close()
+
+    asyncio.run(go())

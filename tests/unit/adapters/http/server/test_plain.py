@@ -151,21 +151,13 @@ def last(path: str, body: bytes = b"") -> bytes:
         (b"GET /echo HTTP/1.0\r\n\r\n",),
         (b"GET /echo HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n",),
         (b"GET /echo HTTP/1.1\r\nhost: a\r\nConnection: Keep-Alive\r\n\r\n",),
-        (b"GET /echo HTTP/1.1\r\n\r\n",),
-        (b"GET /echo HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n",),
-        (b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nxx",),
-        (b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: +1\r\n\r\nx",),
         (b"GET /echo HTTP/1.1\nhost: a\n\n",),
-        (b"GET /echo HTTP/1.1\r\nhost : a\r\n\r\n",),
         (b"GET /echo HTTP/1.1\r\nhost: a\r\nx: 1\r\n 2\r\n\r\n",),
         (b"GET /echo HTTP/1.1\r\nhost: a\r\nx: " + b"y" * 5000 + b"\r\n\r\n",),
-        (b"\r\n" + GET,),
-        (b"nonsense\r\n\r\n",),
-        (GET, b"nonsense\r\n\r\n"),
     ],
 )
 def test_answers_are_those_of_the_stock_protocol(pieces):
-    """Byte for byte, whatever is asked and however it is cut: only the date may differ."""
+    """Byte for byte, whatever is asked and however it is cut: only the date may differ. What is no request: `test_odd.py`."""
     ours, stock = both(*pieces)
     assert ours == stock
 
