@@ -218,7 +218,8 @@ def test_a_file_above_its_cap_is_a_413(cases: Daemon, announced: bool) -> None:
     with contextlib.closing(socket.create_connection(("127.0.0.1", daemon.port), timeout=WATCHDOG)) as client:
         client.sendall(f"{head}content-type: multipart/form-data; boundary={EDGE}\r\n\r\n".encode())
         seen = client.recv(65_536)
-        assert seen.startswith(b"HTTP/1.1 100 ")
+        # Who is asked to go on sends the body; one that is announced too large is not read, and so not asked for.
+        assert seen.startswith(b"HTTP/1.1 413 " if announced else b"HTTP/1.1 100 ")
         if not announced:
             _send_chunks(client, [begin] + [b"x" * 2**20] * 514)
         while b"\r\n\r\n{" not in seen:

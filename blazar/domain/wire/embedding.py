@@ -86,10 +86,8 @@ def embed_reply(
     }
 
 
-def loaded_reply(turn: Turn, elapsed: float, *, legacy: bool) -> dict[str, Any]:
+def loaded_reply(turn: Turn, elapsed: float) -> dict[str, Any]:
     """The answer to a request without an input: the model is loaded, and there is no vector of nothing."""
-    if legacy:
-        return {"embedding": []}
     return embed_reply({"data": []}, 0, turn, elapsed)
 
 

@@ -335,11 +335,11 @@ def embed_request(body: Mapping[str, Any], child_model: str) -> dict[str, Any]:
 
 
 def legacy_embed_request(body: Mapping[str, Any], child_model: str) -> dict[str, Any]:
-    """Read `/api/embeddings`: `prompt`, or `input` as newer clients call it (B4). Empty: only loaded, as above."""
+    """Read `/api/embeddings`: `prompt`, or `input` as newer clients call it. Its answer is a vector, never an empty one (B4)."""
     text = want_text(body, "prompt") or want_text(body, "input")
-    if body.get("prompt") is None and body.get("input") is None:
+    if not text:
         raise Malformed(teaching.field_missing("prompt"), "prompt")
-    return {"model": child_model, "input": [text] if text else [], "encoding_format": "float"}
+    return {"model": child_model, "input": [text], "encoding_format": "float"}
 
 
 def embed_warnings(body: Mapping[str, Any]) -> tuple[str, ...]:

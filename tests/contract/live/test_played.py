@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from blazar.domain.wire.tools import arguments_object
+from blazar.domain.wire.tools import arguments_object, cut_object
 from tests.contract.live.conftest import Gateway
 from tests.contract.wire.chunks import RECORDED, events, ndjson, payloads
 from tests.contract.wire.test_recorded import FAILING, REFUSED, SEVERAL, STREAMS, said
@@ -124,7 +124,7 @@ def _anthropic(raw: bytes, stream: bool) -> Heard:
                 for key, field in (("text", "text"), ("thinking", "thinking"), ("partial_json", "json")):
                     blocks[-1][field] = blocks[-1].get(field, "") + item["delta"].get(key, "")
     calls = [
-        (one["name"], arguments_object(one["json"]) if stream else one["input"])
+        (one["name"], cut_object(one["json"]) if stream else one["input"])  # as the SDK reads a stream
         for one in blocks
         if one["type"] == "tool_use"
     ]
@@ -151,12 +151,16 @@ def test_every_dialect_says_what_the_engine_said(name: str, gateway: Gateway, pl
     """Text, thinking, calls and counts are the recording's in four dialects, streamed and not."""
     answer = said(name)
     calls = [(one.name, arguments_object(one.arguments)) for one in answer.calls]
+    cut = [
+        (one.name, cut_object(one.arguments)) for one in answer.calls
+    ]  # of a call that the limit cut, what was told whole
     meant = Heard(answer.text, answer.reasoning, calls, (answer.usage.prompt, answer.usage.completion))
     for dialect, path in ROUTES.items():
         for stream in (True, False):
             got = post(gateway, path, asking(dialect, played, f"play {name}", stream=stream))
             assert (dialect, stream, got.status) == (dialect, stream, 200), got.body
-            assert (dialect, stream, hear(dialect, got.body, stream=stream)) == (dialect, stream, meant)
+            told = meant._replace(calls=cut) if dialect == "anthropic" else meant
+            assert (dialect, stream, hear(dialect, got.body, stream=stream)) == (dialect, stream, told)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +187,7 @@ def test_the_real_engine_is_understood_in_every_dialect(
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_the_engines_refusals_reach_every_client(name: str, gateway: Gateway, played: str) -> None:
-    """Status and words in each dialect's envelope (D10); where the gateway has better words for a size, it says them."""
+    """Status and words in each dialect's envelope (D10); where the gateway has words that teach, the engine's stand behind them."""
     error = json.loads((RECORDED / "refused" / f"{name}.json").read_text())["error"]
     for dialect, path in ROUTES.items():
         for stream in (True, False):
@@ -192,7 +196,8 @@ def test_the_engines_refusals_reach_every_client(name: str, gateway: Gateway, pl
             message = told if dialect == "ollama" else told["message"]
             assert (dialect, got.status) == (dialect, error["code"])
             assert isinstance(message, str)
-            assert message == error["message"] or name == "too_long"
+            ours = message.endswith(f"(the engine: {error['message']})")
+            assert message == error["message"] or ours or name == "too_long"
 
 
 @pytest.mark.parametrize("name", sorted(FAILING))

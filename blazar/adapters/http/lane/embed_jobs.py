@@ -234,7 +234,7 @@ class OllamaEmbedJob(_EmbedJob):
 
     def loaded(self, occasion: Occasion, reason: str) -> Whole:
         del reason
-        said = loaded_reply(turn_of(self.model, occasion), occasion.elapsed(), legacy=self._legacy)
+        said = loaded_reply(turn_of(self.model, occasion), occasion.elapsed())
         return Whole(codec.encode(said))
 
 

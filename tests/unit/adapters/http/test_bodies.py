@@ -6,14 +6,16 @@ from typing import Any
 import pytest
 
 from blazar.adapters.http.lane import codec
+from blazar.adapters.http.layers.doors import Key
 from blazar.adapters.http.routes import ROUTES
 from blazar.adapters.http.schema.openapi import BODIES
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
 from tests.support.lane_rig import MemoryReply, Rig, run
-from tests.unit.adapters.http.asgi_calls import call
+from tests.unit.adapters.http.asgi_calls import call, doors
 from tests.unit.adapters.http.gateway import SMALL, Parts
 
+OWNER = Key("owner", "plm_owners-own-secret")
 BROKEN: list[tuple[bytes, str]] = [
     (b"", "it is empty"),
     (b" \n", "it is empty"),
@@ -66,6 +68,8 @@ MODELLESS: dict[str, tuple[bytes, str]] = {
     "/api/ps": (b'{"reset":5}', teaching.field_must("reset", "boolean")),
     "/v1/batches": (b'{"input_file_id":null}', teaching.field_missing("input_file_id")),
     "/v1/messages/batches": (b'{"requests":5}', teaching.field_must("requests", "list")),
+    "/api/keys": (b'{"name":5}', teaching.field_must("name", "string")),
+    "/api/keys/{name}": (b'{"rpm":"x"}', teaching.field_must("rpm", "positive")),
 }
 """Bodies that name no model, with a mistake of their own."""
 
@@ -73,7 +77,10 @@ MODELLESS: dict[str, tuple[bytes, str]] = {
 def refusal(method: str, path: str, raw: bytes) -> tuple[int, str]:
     """Status and sentence, out of whatever envelope the route wears."""
     if (method, path) not in HOT:
-        answer = call(Parts(SMALL).app, method, path, body=raw)
+        managed = path.startswith("/api/keys")  # only who shows a key gets as far as the body
+        parts = Parts(layers=doors(keys=(OWNER,))) if managed else Parts(SMALL)
+        shown = [("authorization", f"Bearer {OWNER.key}")] if managed else []
+        answer = call(parts.app, method, path.replace("{name}", OWNER.name), shown, raw)
         status, body = answer.status, answer.json()
     else:
         replies: list[MemoryReply] = []
