@@ -293,8 +293,10 @@ await check("prompts_may_be_several_and_have_a_suffix", async () => {
   assert.deepEqual(two.choices.map((choice) => [choice.index, choice.text]), [[0, HELLO], [1, HELLO]]);
   const filled = await client.completions.create({ model: model("scripted"), prompt: "def f():\n    ", suffix: "\n", max_tokens: 9 });
   assert.equal(filled.choices[0].text, "return 42");
-  const error = await refused("BadRequestError", client.completions.create({ model: model("scripted"), prompt: "a", echo: true }));
-  assert.equal(error.param, "echo");
+  const body = { model: model("scripted"), prompt: PROMPT, max_tokens: 20, echo: true };
+  assert.equal((await client.completions.create(body)).choices[0].text, PROMPT + HELLO);
+  const error = await refused("BadRequestError", client.completions.create({ ...body, logprobs: 1 }));
+  assert.equal(error.param, "logprobs");
 });
 
 await check("vectors_are_the_same_in_both_encodings", async () => {
