@@ -252,7 +252,8 @@ def cpu_seconds(pid: int) -> float:
     """Processor time of a process (all its threads) so far, from the scheduler's own nanosecond count."""
     total = 0
     for task in Path(f"/proc/{pid}/task").iterdir():
-        total += int((task / "schedstat").read_text().split()[0])
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended since it was listed
+            total += int((task / "schedstat").read_text().split()[0])
     return total / 1e9
 
 
