@@ -168,12 +168,7 @@ class Answer:
 
     def events(self) -> Iterator[dict[str, Any]]:
         """The objects of an NDJSON body; one that holds an `error` is raised."""
-        assert self._response is not None
-        while True:
-            with self._translated():
-                line = self._response.readline()
-            if not line:
-                return
+        for line in self.lines():
             if not line.strip():
                 continue
             try:

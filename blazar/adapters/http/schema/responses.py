@@ -6,8 +6,8 @@ from blazar.adapters.http.schema.openai import ChatCompletion, ChatMessage, Resp
 from blazar.adapters.http.schema.wire import Wire
 
 
-class ResponseBody(Wire):
-    """POST /v1/responses."""
+class InputTokensBody(Wire):
+    """POST /v1/responses/input_tokens: what a response would be asked for with."""
 
     model: str
     input: str | list[dict[str, Any]]
@@ -24,9 +24,14 @@ class ResponseBody(Wire):
     """`format`: text, json_object or json_schema. Not beside tools, which win."""
     reasoning: dict[str, Any] | None = None
     """`effort`; with a `summary` thoughts are told as summaries."""
-    max_output_tokens: int | None = None
     truncation: Literal["auto", "disabled"] | None = None
     """`auto`: a conversation that is longer than the window loses its beginning, and `x-blazar-warning` says how much."""
+
+
+class ResponseBody(InputTokensBody):
+    """POST /v1/responses."""
+
+    max_output_tokens: int | None = None
     temperature: float | None = None
     top_p: float | None = None
     metadata: dict[str, str] | None = None
@@ -41,21 +46,6 @@ class ResponseBody(Wire):
     """So many alternatives to each token, up to 20."""
     keep_alive: int | float | str | None = None
     """An extension: how long the model stays when idle."""
-
-
-class InputTokensBody(Wire):
-    """POST /v1/responses/input_tokens: what a response would be asked for with."""
-
-    model: str
-    input: str | list[dict[str, Any]]
-    instructions: str | None = None
-    previous_response_id: str | None = None
-    tools: list[dict[str, Any]] | None = None
-    tool_choice: str | dict[str, Any] | None = None
-    parallel_tool_calls: bool | None = None
-    text: dict[str, Any] | None = None
-    reasoning: dict[str, Any] | None = None
-    truncation: Literal["auto", "disabled"] | None = None
 
 
 class InputTokens(Wire):
