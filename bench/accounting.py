@@ -44,10 +44,10 @@ def accounting_us() -> dict[str, float]:
     queue = AdmissionQueue()
     queue.open(64, 0.0)
 
-    async def plain(scope: Scope, receive: Any, send: Callable[[Message], Coroutine[Any, Any, None]]) -> None:  # noqa: ARG001
+    async def plain(scope: Scope, receive: Any, send: Callable[[Message], Coroutine[Any, Any, None]]) -> None:  # noqa: ARG001 - the ASGI signature
         await send({"type": "http.response.start", "status": 200, "headers": []})
 
-    async def charged(scope: Scope, receive: Any, send: Callable[[Message], Coroutine[Any, Any, None]]) -> None:  # noqa: ARG001
+    async def charged(scope: Scope, receive: Any, send: Callable[[Message], Coroutine[Any, Any, None]]) -> None:  # noqa: ARG001 - the ASGI signature
         record: RequestRecord = scope[RECORD]
         tab = record.tab
         assert tab is not None

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -215,7 +216,11 @@ def test_nothing_waits_for_an_answer_that_nobody_listens_to(tmp_path: Path) -> N
         body = {"model": "m", "messages": [{"role": "user", "content": "slowly"}]}
         with RawClient(rig.daemon.port, CHAT, body):
             assert wait_until(lambda: len(recorded(rig.record, "chat")) > before, WATCHDOG)
-        ps = lambda: rig.daemon.ask("GET", "/api/ps").json()["models"]  # noqa: E731
+
+        def ps() -> list[dict[str, Any]]:
+            models: list[dict[str, Any]] = rig.daemon.ask("GET", "/api/ps").json()["models"]
+            return models
+
         assert wait_until(lambda: ps()[0]["abandoned"] == 1, WATCHDOG)
         began = time.monotonic()
         assert rig.daemon.ask("POST", "/api/evict", {"model": "m"}).json() == {"evicted": ["m"]}

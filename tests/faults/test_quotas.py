@@ -247,6 +247,5 @@ def test_a_change_of_the_file_keeps_what_was_used(stub_daemon: StubDaemon) -> No
     assert [ask(daemon, "old", f"{number}").status for number in range(3)] == [200, 200, 429]
     text = daemon.config_file.read_text()
     daemon.config_file.write_text(text.replace("plm_old", "plm_new").replace("rpm = 2", "rpm = 3"))
-    listing = lambda key: daemon.ask("GET", "/v1/models", headers=bearer(key)).status  # noqa: E731
-    assert wait_until(lambda: listing("old") == 401, WATCHDOG)
+    assert wait_until(lambda: daemon.ask("GET", "/v1/models", headers=bearer("old")).status == 401, WATCHDOG)
     assert [ask(daemon, "new", f"again {number}").status for number in range(2)] == [200, 429]

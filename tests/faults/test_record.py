@@ -125,7 +125,10 @@ def test_watch_follows_a_daemon_that_is_restarted(stub_daemon: StubDaemon, tmp_p
             stderr=subprocess.PIPE,
         )
         try:
-            seen = lambda kind: sum(row.get("kind") == kind for row in map(json.loads, told.read_text().splitlines()))  # noqa: E731
+
+            def seen(kind: str) -> int:
+                return sum(row.get("kind") == kind for row in map(json.loads, told.read_text().splitlines()))
+
             assert wait_until(
                 lambda: chat(daemon).status == 200 and daemon.must("evict", "m") and seen("serving"), WATCHDOG
             )

@@ -51,7 +51,7 @@ class JsonSchemas(Schemas):
                 return None if schema or lenient else teaching.sentinel_place("", "false")
             if not _quickly_named(schema) or (lenient and self.flaw(schema) is not None):
                 return None
-            kind = extend(_dialect(schema), {"pattern": _pattern})  # type: ignore[no-untyped-call]
+            kind = extend(_dialect(schema), {"pattern": _pattern})  # type: ignore[no-untyped-call] # jsonschema has no types for it
             error = next(kind(schema, registry=Registry()).iter_errors(value), None)
         except (RecursionError, re.error, Unresolvable, UnknownType, TypeError, AttributeError):
             return None if lenient else teaching.sentinel_unjudged()

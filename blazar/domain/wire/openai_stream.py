@@ -57,7 +57,7 @@ class StreamFilter:
         decode: Decode,
         caller_model: str,
         drop_usage: bool,
-        id: str = "",  # noqa: A002
+        id: str = "",  # noqa: A002 - the member of each event that it stands in
         child: str = "",
         *,
         alone: bool = False,

@@ -153,7 +153,7 @@ def test_the_other_clients_say_it_in_their_words(gate: Daemon, client: openai.Op
                 claude.messages.create(model="m", max_tokens=4, messages=[{"role": "user", "content": "hi"}])
             except anthropic.RateLimitError as error:
                 told = error
-        assert told.body["error"]["type"] == "rate_limit_error"  # type: ignore[index,call-overload]
+        assert told.body["error"]["type"] == "rate_limit_error"  # type: ignore[index,call-overload] # the SDK calls it object
     lama = ollama.Client(gate.url, headers={"authorization": "Bearer plm_spent"})
     with pytest.raises(ollama.ResponseError, match="daily_tokens") as refused:
         lama.chat("m", [{"role": "user", "content": "hi"}])
