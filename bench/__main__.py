@@ -58,6 +58,7 @@ def one_round(stub: Path, tool: Path, model: Path, into: Rounds, facts: Facts) -
         with rig.blazar(stub, model, pace) as gateway:
             note(facts, rss=rig.rss_bytes(gateway.target.pid) / 1e6)
             note(facts, listen=gateway.listen_seconds, ready=gateway.ready_seconds)
+            note(facts, rss_first=gateway.first.rss / 1e6, ready_first=gateway.first.ready_seconds)
             measure(tool, gateway.target, [*plain, *translated], into)
             if pace == 0:
                 commands(gateway, facts)

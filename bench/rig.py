@@ -151,6 +151,15 @@ class Gateway(NamedTuple):
     env: dict[str, str]
     listen_seconds: float
     ready_seconds: float
+    first: "Start"
+
+
+class Start(NamedTuple):
+    """What a start took, in seconds and bytes, with one model loaded."""
+
+    listen_seconds: float
+    ready_seconds: float
+    rss: int
 
 
 @contextlib.contextmanager
@@ -159,7 +168,8 @@ def blazar(
 ) -> Iterator[Gateway]:
     """The whole daemon with one key, its audit log and its access log, in front of the stub as its engine.
 
-    `more` are further names of the model, each with a child of its own once it is asked for.
+    `more` are further names of the model, each with a child of its own once it is asked for. It is the second daemon of its folder:
+    the first one of an installation writes its engine down, with an ORM that no later one loads, and is reported beside.
     """
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
@@ -181,22 +191,26 @@ def blazar(
         subprocess.run([*verb, "import", str(model), "--name", "bench"], env=env, check=True, stdout=subprocess.DEVNULL)
         for name in more:
             subprocess.run([*verb, "cp", "bench", name], env=env, check=True, stdout=subprocess.DEVNULL)
-        port = free_port()
-        begin = time.monotonic()
-        log = (home / "stderr.txt").open("w")
-        with (
-            log,
-            process(
-                [*verb, "serve", "--port", str(port)], env=env, stdout=log, stderr=log, **alone_on(GATEWAY)
-            ) as running,
-        ):
-            listening(port)
-            listen = time.monotonic() - begin
-            first_answer(port)
-            ready = time.monotonic() - begin
-            for child in children(running.pid):
-                move(child, CHILD)
-            yield Gateway(Target("blazar", port, running.pid), home, env, listen, ready)
+        with _serving(env, home / "first.txt") as (_, first):
+            pass
+        with _serving(env, home / "stderr.txt") as (target, start):
+            yield Gateway(target, home, env, start.listen_seconds, start.ready_seconds, first)
+
+
+@contextlib.contextmanager
+def _serving(env: dict[str, str], log: Path) -> Iterator[tuple[Target, Start]]:
+    """One daemon, from its start to its end."""
+    port = free_port()
+    words = [sys.executable, "-m", "blazar", "serve", "--port", str(port)]
+    begin = time.monotonic()
+    with log.open("w") as file, process(words, env=env, stdout=file, stderr=file, **alone_on(GATEWAY)) as running:
+        listening(port)
+        listen = time.monotonic() - begin
+        first_answer(port)
+        ready = time.monotonic() - begin
+        for child in children(running.pid):
+            move(child, CHILD)
+        yield Target("blazar", port, running.pid), Start(listen, ready, rss_bytes(running.pid))
 
 
 def children(pid: int) -> list[int]:

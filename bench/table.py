@@ -137,6 +137,8 @@ class Table:
 
     def _untargeted(self, chunk: list[float]) -> list[Row]:
         return [
+            Row("RSS idle of an installation's first daemon", self._facts.get("rss_first", []), "MB"),
+            Row("its start to first proxied answer", self._facts.get("ready_first", []), "s"),
             Row("first plan of a shape", self._facts.get("first_plan", []), "ms"),
             Row(
                 "a plan that looks for the widest window below a million tokens",

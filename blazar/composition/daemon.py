@@ -51,10 +51,10 @@ from blazar.adapters.http.openai.uploads import file_uploads
 from blazar.adapters.http.schemas import JsonSchemas
 from blazar.adapters.net.pictures import PublicPictures
 from blazar.adapters.net.rpc_workers import RpcWorkers
-from blazar.adapters.store.catalog import SqliteEngineCatalog, SqliteModelCatalog
 from blazar.adapters.store.database import Database
 from blazar.adapters.store.ledger import SqliteLedger
 from blazar.adapters.store.saved import SqliteSaved
+from blazar.adapters.store.swift import SwiftEngineCatalog, SwiftModelCatalog
 from blazar.application.access.record_usage import RecordUsage
 from blazar.application.config.live import LiveConfig
 from blazar.application.config.model import Config
@@ -225,8 +225,8 @@ class Daemon(containers.DeclarativeContainer):
     processes = foundation.provided.processes
 
     database = providers.Singleton(Database, folders.database)
-    catalog = providers.Singleton(SqliteModelCatalog, database)
-    engines = providers.Singleton(SqliteEngineCatalog, database)
+    catalog = providers.Singleton(SwiftModelCatalog, folders.database, database.provider)
+    engines = providers.Singleton(SwiftEngineCatalog, folders.database, database.provider)
     saved = providers.Singleton(SqliteSaved, folders.saved)
     usage = providers.Singleton(
         RecordUsage, foundation.provided.accounts, providers.Singleton(SqliteLedger, database), clock

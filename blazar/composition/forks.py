@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from blazar.adapters.net.capabilities import HttpArchitectureSource, HttpCapabilityRegistry
-from blazar.adapters.net.github import BASE_VARIABLE, FILES, REPOSITORY_VARIABLE
-from blazar.adapters.net.web import checked_base
+from blazar.adapters.net.places import BASE_VARIABLE, FILES
 from blazar.application.config.live import LiveConfig
+from blazar.application.engines.pick_release import REPOSITORY_VARIABLE
 from blazar.application.ops.diagnose import Row
 from blazar.application.ops.fork_report import fork_rows
 from blazar.application.ports.capability import CapabilityRegistry
@@ -69,7 +69,13 @@ def live_fork_rows(
 def repositories_base(env: Mapping[str, str]) -> str:
     """Where repositories lie. Raises `RegistryTrouble` for what is no address."""
     base = env.get(BASE_VARIABLE, "")
-    return checked_base(BASE_VARIABLE, base) if base else FILES
+    if not base:
+        return FILES
+    from blazar.adapters.net.web import (
+        checked_base,
+    )  # brings the HTTP client, 5 MB that a daemon without it need not hold
+
+    return checked_base(BASE_VARIABLE, base)
 
 
 def architecture_source(env: Mapping[str, str]) -> HttpArchitectureSource:

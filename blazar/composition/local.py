@@ -18,7 +18,6 @@ from blazar.domain.errors import BadConfig, BlazarError
 if TYPE_CHECKING:
     from blazar.adapters.files.modeldir import DiskWeightFiles
     from blazar.adapters.files.overlays import DiskOverlays
-    from blazar.adapters.store.catalog import SqliteEngineCatalog, SqliteModelCatalog
     from blazar.adapters.store.database import Database
     from blazar.adapters.store.swift import SwiftEngineCatalog, SwiftModelCatalog
     from blazar.adapters.telemetry.clock import MonotonicClock
@@ -55,23 +54,13 @@ class Local:
     def catalog(self) -> "SwiftModelCatalog":
         from blazar.adapters.store.swift import SwiftModelCatalog
 
-        def whole() -> "SqliteModelCatalog":
-            from blazar.adapters.store.catalog import SqliteModelCatalog
-
-            return SqliteModelCatalog(self.database)
-
-        return SwiftModelCatalog(self.folders.database, whole)
+        return SwiftModelCatalog(self.folders.database, lambda: self.database)
 
     @cached_property
     def engine_rows(self) -> "SwiftEngineCatalog":
         from blazar.adapters.store.swift import SwiftEngineCatalog
 
-        def whole() -> "SqliteEngineCatalog":
-            from blazar.adapters.store.catalog import SqliteEngineCatalog
-
-            return SqliteEngineCatalog(self.database)
-
-        return SwiftEngineCatalog(self.folders.database, whole)
+        return SwiftEngineCatalog(self.folders.database, lambda: self.database)
 
     @cached_property
     def weights(self) -> "DiskWeightFiles":

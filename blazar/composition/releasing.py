@@ -11,12 +11,12 @@ from blazar.adapters.files.lookups import kept_in
 from blazar.adapters.hardware.census import SystemCensus
 from blazar.adapters.hardware.disk import SystemDisk
 from blazar.adapters.net.downloads import HttpDownloads
-from blazar.adapters.net.github import REPOSITORY_VARIABLE, open_feed
+from blazar.adapters.net.github import open_feed
 from blazar.adapters.net.partials import discard, sweep
 from blazar.adapters.net.throttle import Throttle
 from blazar.application.engines.check_currency import CheckCurrency
 from blazar.application.engines.install_release import InstallRelease
-from blazar.application.engines.pick_release import PickRelease, Sources
+from blazar.application.engines.pick_release import REPOSITORY_VARIABLE, PickRelease, Sources
 from blazar.domain.kinds import EngineKind
 
 if TYPE_CHECKING:

@@ -148,3 +148,19 @@ def test_python_dash_m_is_the_same_program() -> None:
     done = subprocess.run([sys.executable, "-m", "blazar", "--version"], capture_output=True, text=True)
     assert done.returncode == 0
     assert done.stdout.startswith("blazar ")
+
+
+def test_a_daemon_that_only_serves_loads_what_serving_takes(stub_daemon: StubDaemon) -> None:
+    """From the second one of an installation on: no ORM, no HTTP client, nothing that draws on terminals."""
+    daemon = stub_daemon()
+    daemon.stop()
+    daemon.env.pop("BLAZAR_GH_BASE")  # an address of the user's is judged by the client
+    daemon.env["PYTHONPROFILEIMPORTTIME"] = "1"
+    before = daemon.errors.stat().st_size
+    daemon.start()
+    assert daemon.ask("POST", PATHS["openai"], body_for("hi", stream=False)).status == 200
+    assert daemon.ask("GET", "/v1/models").status == 200
+    lines = daemon.errors.read_bytes()[before:].decode().splitlines()
+    loaded = {line.rpartition("|")[2].strip().partition(".")[0] for line in lines if line.startswith("import time:")}
+    assert "quart" in loaded
+    assert loaded & {"sqlalchemy", "sqlmodel", "httpx", "rich", "jsonschema", "gguf", "numpy"} == set()

@@ -11,14 +11,16 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from blazar.adapters.net.web import Web
 from blazar.application.ports.capability import ArchitectureSource, CapabilityRegistry
 from blazar.domain import arch_table, capability, teaching
 from blazar.domain.capability import LaneList, read_list
 from blazar.domain.errors import BlazarError, Malformed, RegistryTrouble
+
+if TYPE_CHECKING:
+    from blazar.adapters.net.web import Web
 
 WHOLE_SECS = 10.0
 """A request and its answer (architecture document): who waits for more is a person before a terminal."""
@@ -46,7 +48,7 @@ class HttpCapabilityRegistry(CapabilityRegistry):
             raise RegistryTrouble(teaching.registry_insecure(url))
         before = self._read(url)
         headers = {"if-none-match": before["etag"]} if before and before.get("etag") else {}
-        web = Web(url, read_secs=self._whole_secs, whole_secs=self._whole_secs)
+        web = _opened(url, self._whole_secs)
         try:
             with web.get(url, teaching.registry_name(), headers) as answer:
                 if answer.status_code == 304 and before:
@@ -110,7 +112,7 @@ class HttpArchitectureSource(ArchitectureSource):
             return ()
         url = f"{self._base}/{self._repository}/raw/{release}/{arch_table.PATH}"
         try:
-            web = Web(self._base, read_secs=self._whole_secs, whole_secs=self._whole_secs)
+            web = _opened(self._base, self._whole_secs)
             try:
                 with web.get(url, release) as answer:
                     raw = _bounded(web, web.parts(answer))
@@ -121,7 +123,15 @@ class HttpArchitectureSource(ArchitectureSource):
         return arch_table.architectures_in(raw.decode("utf-8", "replace"))
 
 
-def _bounded(web: Web, parts: Any) -> bytes:
+def _opened(base: str, secs: float) -> "Web":
+    from blazar.adapters.net.web import (
+        Web,
+    )  # brings the HTTP client, 5 MB: a daemon that nobody gave a list need not hold it
+
+    return Web(base, read_secs=secs, whole_secs=secs)
+
+
+def _bounded(web: "Web", parts: Any) -> bytes:
     """A body of at most 1 MiB: a list, or a source file."""
     body = bytearray()
     for part in parts:
@@ -131,7 +141,7 @@ def _bounded(web: Web, parts: Any) -> bytes:
     return bytes(body)
 
 
-def _decoded(web: Web, body: bytes) -> Any:
+def _decoded(web: "Web", body: bytes) -> Any:
     try:
         return json.loads(body)
     except (ValueError, RecursionError):

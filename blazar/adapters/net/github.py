@@ -14,15 +14,13 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
+from blazar.adapters.net.places import API, BASE_VARIABLE, FILES, FILES_VARIABLE
 from blazar.adapters.net.web import READ_SECS, Web, checked_base
 from blazar.application.ports.releases import ReleaseFeed
 from blazar.domain import teaching
 from blazar.domain.errors import BlazarError, Busy, NotFound, RegistryTrouble
 from blazar.domain.releases import MARKER, Asset, Release, stamped_by, stamped_in
 
-API = "https://api.github.com"
-FILES = "https://github.com"
-BASE_VARIABLE, FILES_VARIABLE, REPOSITORY_VARIABLE = "BLAZAR_GH_BASE", "BLAZAR_INSTALL_BASE_URL", "BLAZAR_REPO"
 LISTED = 30
 """Releases of one listing: llama.cpp makes up to twenty a day, and its stable ones stand between them."""
 LARGEST = 2**40

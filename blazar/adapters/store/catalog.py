@@ -1,6 +1,6 @@
 """The catalogs of models and engines on SQLite. Rows come in and go out as domain records (`rows`).
 
-Importing this costs a third of a second (SQLModel): thin verbs must not, and `swift` spares it those that only read.
+Importing this costs a third of a second (SQLModel): `swift` spares it verbs and a daemon that only read.
 """
 
 import json
@@ -12,7 +12,7 @@ from sqlmodel import Session, col, select
 
 from blazar.adapters.store.anchor import Anchor
 from blazar.adapters.store.database import Database
-from blazar.adapters.store.rows import engine_of, model_of, read, read_all
+from blazar.adapters.store.rows import engine_of, model_of, read, read_all, strayed
 from blazar.adapters.store.tables import EngineRow, ModelRow
 from blazar.application.ports.catalog import ModelCatalog
 from blazar.application.ports.engines import EngineCatalog, Judge
@@ -20,9 +20,6 @@ from blazar.domain import teaching
 from blazar.domain.errors import Conflict, EngineNotFound
 from blazar.domain.kinds import RANK, EngineKind, Provenance
 from blazar.domain.records import Engine, Model
-
-_ELSEWHERE = (Provenance.LOCAL, Provenance.EMBEDDED)
-"""Not ours: their paths are the user's, wherever they lie (contract)."""
 
 
 class SqliteModelCatalog(ModelCatalog):
@@ -131,17 +128,13 @@ class SqliteEngineCatalog(EngineCatalog):
 
     def heal_paths(self) -> list[str]:
         with self._database.reading() as session:
-            rows = [row for row in session.exec(select(EngineRow)) if read(engine_of, row, self._anchor) is not None]
-            healed = [row.tag for row in rows if self._rescued(row) != row.server_path]
+            healed = strayed(session.exec(select(EngineRow)), self._anchor)
         if healed:  # else nothing is written: a start must not need to
             with self._database.writing() as session:
                 for row in session.exec(select(EngineRow).where(col(EngineRow.tag).in_(healed))):
                     words = [None if word == row.server_path else word for word in json.loads(row.command)]
-                    row.server_path, row.command = self._rescued(row), json.dumps(words)
+                    row.server_path, row.command = healed[row.tag], json.dumps(words)
         return sorted(healed)
-
-    def _rescued(self, row: EngineRow) -> str:
-        return row.server_path if row.provenance in _ELSEWHERE else self._anchor.rescued(row.server_path, row.tag)
 
     def remove_engine(self, tag: str, judge: Judge | None = None) -> None:
         with self._database.writing() as session:

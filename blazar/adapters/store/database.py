@@ -1,23 +1,25 @@
 """The catalog file: connections, transactions, and what SQLite's errors mean to a person. Knows no table.
 
 Several processes use one file (D29): write transactions are taken at their beginning, because SQLite refuses to make a
-reader a writer after another process wrote, and no waiting helps there.
+reader a writer after another process wrote, and no waiting helps there. The ORM is loaded at the first session: a daemon that
+finds its file at our version and only reads it (`swift`) has none in its memory.
 """
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from threading import Lock
+from typing import TYPE_CHECKING
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event
-from sqlalchemy.exc import DBAPIError
-from sqlmodel import Session
-
-from blazar.adapters.store.migrations import found_version, migrate
 from blazar.adapters.store.rows import VERSION
 from blazar.domain import teaching
 from blazar.domain.errors import StoreTrouble
+
+if TYPE_CHECKING:
+    from sqlmodel import Session
+
+    from blazar.adapters.store.orm import Orm
 
 BUSY_MS = 5_000
 """How long a writer waits for another process; our transactions take milliseconds."""
@@ -40,30 +42,28 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._engine = _engine(path)
-        self._writer = self._engine.execution_options(write=True)
+        self._orm: Orm | None = None
+        self._orm_lock = Lock()
         self._lock = Lock()
         self._own: sqlite3.Connection | None = None  # the one of `aside`
         self._own_lock = Lock()
         self._seen = (-1, -1)  # what the watch and the own connection said last
         self._revision = 0
-        try:
-            with self._translated():
-                self._migrate()
-                self._watch = _watch(path)
-        finally:
-            self._engine.dispose()  # nothing is lost, and no connection stays that has not heard of the switch to WAL
+        with self._translated():
+            if _found_version(path) != VERSION:
+                self._sessions().migrate()
+            self._watch = _watch(path)
 
     @contextmanager
-    def reading(self) -> Iterator[Session]:
+    def reading(self) -> "Iterator[Session]":
         """One snapshot."""
-        with self._translated(), Session(self._engine) as session:
+        with self._translated(), self._sessions().reading() as session:
             yield session
 
     @contextmanager
-    def writing(self) -> Iterator[Session]:
+    def writing(self) -> "Iterator[Session]":
         """One transaction: committed at the end, rolled back by any exception."""
-        with self._translated(), Session(self._writer) as session, session.begin():
+        with self._translated(), self._sessions().writing() as session:
             yield session
 
     @contextmanager
@@ -105,22 +105,22 @@ class Database:
         with self._own_lock:
             if self._own is not None:
                 self._own.close()
-        self._engine.dispose()
+        if self._orm is not None:
+            self._orm.dispose()
 
-    def _migrate(self) -> None:
-        with self._engine.connect() as connection:
-            found = found_version(connection)
-        if found != VERSION:
-            with self._writer.begin() as connection:
-                migrate(connection, str(self.path))
+    def _sessions(self) -> "Orm":
+        with self._orm_lock:
+            if self._orm is None:
+                from blazar.adapters.store.orm import Orm
+
+                self._orm = Orm(self.path, BUSY_MS / 1000)
+            return self._orm
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
         """The one place where SQLite's errors become sentences."""
         try:
             yield
-        except DBAPIError as error:
-            raise self._trouble(error.orig) from error
         except sqlite3.Error as error:
             raise self._trouble(error) from error
 
@@ -129,20 +129,10 @@ class Database:
         return StoreTrouble(teaching.catalog_trouble(str(self.path), _CAUSES.get(code, str(error))))
 
 
-def _engine(path: Path) -> Engine:
-    engine = create_engine(URL.create("sqlite", database=str(path)), connect_args={"timeout": BUSY_MS / 1000})
-
-    @event.listens_for(engine, "connect")
-    def _on_connect(connection: sqlite3.Connection, _record: object) -> None:
-        connection.isolation_level = None  # transactions begin where we say, not where the driver guesses
-        connection.execute("PRAGMA foreign_keys = ON")
-
-    @event.listens_for(engine, "begin")
-    def _on_begin(connection: Connection) -> None:
-        write = connection.get_execution_options().get("write")
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
-
-    return engine
+def _found_version(path: Path) -> int:
+    """What the file says it is; 0 for one that was never written."""
+    with closing(sqlite3.connect(path, timeout=BUSY_MS / 1000, isolation_level=None)) as connection:
+        return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def _version(connection: sqlite3.Connection) -> int:

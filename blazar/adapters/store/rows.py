@@ -16,6 +16,9 @@ from blazar.domain.records import Engine, Model
 VERSION = 5
 """Of the tables that these readers know; `migrations` brings a file to it."""
 
+_ELSEWHERE = (Provenance.LOCAL, Provenance.EMBEDDED)
+"""Not ours: their paths are the user's, wherever they lie (contract)."""
+
 _Record = TypeVar("_Record", Model, Engine)
 
 
@@ -29,6 +32,13 @@ def read(record: Callable[[Any, Anchor], _Record], row: Any, anchor: Anchor) -> 
     with suppress(ValueError, TypeError, AttributeError):
         return record(row, anchor) if row is not None else None
     return None
+
+
+def strayed(rows: Iterable[Any], anchor: Anchor) -> dict[str, str]:
+    """Of rows of `engines`, the tags of those that point where the data folder was once, with the path that they should say."""
+    ours = [row for row in rows if read(engine_of, row, anchor) is not None and row.provenance not in _ELSEWHERE]
+    paths = {row.tag: (row.server_path, anchor.rescued(row.server_path, row.tag)) for row in ours}
+    return {tag: after for tag, (before, after) in paths.items() if after != before}
 
 
 def model_of(row: Any, anchor: Anchor) -> Model:

@@ -30,7 +30,7 @@ def _sqlite(folder: Path) -> Iterator[EngineCatalog]:
 
 def _swift(folder: Path) -> Iterator[EngineCatalog]:
     database = Database(folder / "blazar.db")
-    yield SwiftEngineCatalog(database.path, lambda: SqliteEngineCatalog(database))
+    yield SwiftEngineCatalog(database.path, lambda: database)
     database.close()
 
 

@@ -25,7 +25,7 @@ def _sqlite(folder: Path) -> Iterator[ModelCatalog]:
 
 def _swift(folder: Path) -> Iterator[ModelCatalog]:
     database = Database(folder / "blazar.db")
-    yield SwiftModelCatalog(database.path, lambda: SqliteModelCatalog(database))
+    yield SwiftModelCatalog(database.path, lambda: database)
     database.close()
 
 

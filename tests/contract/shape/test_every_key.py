@@ -192,9 +192,9 @@ READERS = {
     "BLAZAR_DEBUG": ("__main__.py",),
     "BLAZAR_REGISTRY_BASE": ("composition/preview.py",),
     "BLAZAR_REGISTRY_TOKEN": ("composition/preview.py",),
-    "BLAZAR_GH_BASE": ("adapters/net/github.py",),
-    "BLAZAR_REPO": ("adapters/net/github.py", "application/engines/pick_release.py"),
-    "BLAZAR_INSTALL_BASE_URL": ("adapters/net/github.py",),
+    "BLAZAR_GH_BASE": ("adapters/net/places.py",),
+    "BLAZAR_REPO": ("application/engines/pick_release.py",),
+    "BLAZAR_INSTALL_BASE_URL": ("adapters/net/places.py",),
     # The finder reads it; the others name it where what it says cannot be used.
     "BLAZAR_ENGINE_PATH": (
         "adapters/engines/finder.py",

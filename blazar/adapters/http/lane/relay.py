@@ -70,7 +70,7 @@ class Relay(Sink):
         self._job, self._occasion, self._reply, self._extra = job, occasion, reply, extra
         self._manners = occasion.manners
         job.window_key = occasion.window_key
-        self._stream = job.open_stream(occasion) if job.stream else None
+        self._stream: Stream | None = None
         self._watch = job.watch
         self._upstream: Upstream | None = None
         self._exchange: Exchange | None = None
@@ -112,6 +112,7 @@ class Relay(Sink):
         if self._over:  # an upstream may fail before it returns
             exchange.abort()
             return
+        self._open()
         reply.on_gone = self._leave
         reply.on_pause, reply.on_resume = self._pause, self._resume
         if patience := limits.patience(self._manners):
@@ -178,9 +179,15 @@ class Relay(Sink):
             self.broken = True
             self.outcome = error
 
+    def _open(self) -> None:
+        """Behind the request, while its child computes: what stands ready before it is a part of every first token's time."""
+        if self._stream is None and self._job.stream:
+            self._stream = self._job.open_stream(self._occasion)
+
     # From the child.
 
     def on_head(self, status: int, headers: Headers) -> None:
+        self._open()  # an upstream may answer before it returns
         self._status = status
         self._heard = True
         if not self._succeeded:

@@ -10,13 +10,12 @@ from typing import Final, NamedTuple
 
 from hypercorn.events import Closed, Event, RawData, Updated
 from hypercorn.protocol import ProtocolWrapper
-from hypercorn.protocol.events import Body, EndBody, Request, Response, StreamClosed
+from hypercorn.protocol.events import Body, EndBody, Response, StreamClosed
 from hypercorn.protocol.events import Event as StreamEvent
 from hypercorn.protocol.h11 import H11Protocol
-from hypercorn.protocol.http_stream import HTTPStream
-from hypercorn.typing import ConnectionState
 
 from blazar.adapters.http.server.odd import OddProtocol
+from blazar.adapters.http.server.stream import PlainStream
 
 # No tabs, folds, bytes beyond ASCII, or bare line feeds. Every alternative is told by its next byte: it cannot backtrack far.
 _HEAD: Final = re.compile(
@@ -69,7 +68,7 @@ class PlainProtocol:
     def __init__(self, stock: ProtocolWrapper) -> None:
         self._stock = stock
         self._send = stock.send
-        self._stream: HTTPStream | None = None
+        self._stream: PlainStream | None = None
         self._left = 0  # bytes of the request's body still to come
         self._given_up = False  # the stock protocol has the connection
         self._closed = False
@@ -118,7 +117,7 @@ class PlainProtocol:
         stock = self._stock
         self._left, self._last, self._whole = head.length, False, False
         await self._send(Updated(idle=False))
-        stream = self._stream = HTTPStream(
+        stream = self._stream = PlainStream(
             stock.app,
             stock.config,
             stock.context,
@@ -129,16 +128,11 @@ class PlainProtocol:
             self._answer,
             _STREAM,
         )
-        state = ConnectionState(stock.state)
-        await stream.handle(Request(_STREAM, head.headers, "1.1", head.method, head.target, state))
+        stream.begin(head.method, head.target, head.headers, dict(stock.state))
 
     async def _feed(self, part: bytes) -> None:
-        if (stream := self._stream) is None:
-            return
-        if part:
-            await stream.handle(Body(_STREAM, part))
-        if not self._left:
-            await stream.handle(EndBody(_STREAM))
+        if (stream := self._stream) is not None:
+            await stream.feed(part, more=bool(self._left))
 
     async def _answer(self, event: StreamEvent) -> None:
         """From the application."""
@@ -190,6 +184,6 @@ class PlainProtocol:
     async def _drop(self) -> None:
         if (stream := self._stream) is not None:
             self._stream = None
-            await stream.handle(StreamClosed(_STREAM))
+            await stream.close()
         if self._closed and self._free is not None:
             self._free.set()

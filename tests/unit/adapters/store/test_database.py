@@ -193,3 +193,17 @@ def test_closing_twice_is_closing(tmp_path: Path) -> None:
     database = Database(tmp_path / "blazar.db")
     database.close()
     database.close()
+
+
+def test_a_file_of_our_version_is_opened_without_the_orm(tmp_path: Path) -> None:
+    """A daemon that only serves never pays for it: a third of a second at its start, and a fifth of its memory."""
+    path = tmp_path / "blazar.db"
+    Database(path).close()
+    code = (
+        "import sys; from pathlib import Path; from blazar.adapters.store.database import Database;"
+        "from blazar.adapters.store.ledger import SqliteLedger;"
+        "opened = Database(Path(sys.argv[1])); opened.revision(); SqliteLedger(opened).of_day('2026-01-31'); opened.close();"
+        "print(sorted({'sqlalchemy', 'sqlmodel'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -26,11 +26,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
     database.close()
 
 
-def _never() -> SqliteModelCatalog:
-    raise AssertionError("the whole catalog was opened")
-
-
-def _never_engines() -> SqliteEngineCatalog:
+def _never() -> Database:
     raise AssertionError("the whole catalog was opened")
 
 
@@ -48,7 +44,7 @@ def test_models_are_read_as_the_whole_catalog_reads_them(database: Database) -> 
 
 def test_engines_are_read_as_the_whole_catalog_reads_them(database: Database) -> None:
     """Field by field: the active one of a kind first, then the newest."""
-    whole, swift = SqliteEngineCatalog(database), SwiftEngineCatalog(database.path, _never_engines)
+    whole, swift = SqliteEngineCatalog(database), SwiftEngineCatalog(database.path, _never)
     inside = str(database.path.parent / "engines" / "b1" / "llama-server")
     whole.add_engine(an_engine("b1", server_path=inside, installed_at=1.0))
     whole.add_engine(an_engine("b3", installed_at=3.0))
@@ -69,13 +65,13 @@ def test_what_the_daemon_wrote_just_now_is_seen(database: Database) -> None:
 
 def test_writing_is_the_whole_catalog_s(database: Database) -> None:
     """Each method of the ports; refusals come through."""
-    models = SwiftModelCatalog(database.path, lambda: SqliteModelCatalog(database))
+    models = SwiftModelCatalog(database.path, lambda: database)
     models.add_model(a_model("a"))
     assert models.find_model("a") is not None
     assert isinstance(models.revision(), int)
     assert models.remove_model("a") is True
     assert models.remove_model("a") is False
-    engines = SwiftEngineCatalog(database.path, lambda: SqliteEngineCatalog(database))
+    engines = SwiftEngineCatalog(database.path, lambda: database)
     engines.add_engine(an_engine("b1"))
     engines.add_engine(an_engine("b2"))
     engines.set_active(EngineKind.LLAMACPP, "b2", 5.0)
@@ -97,11 +93,11 @@ def test_a_file_of_another_kind_is_the_whole_catalog_s(found: str, tmp_path: Pat
         with closing(sqlite3.connect(path)) as store:
             store.execute(f"PRAGMA user_version = {4 if found == 'older' else 99}")
 
-    def whole() -> SqliteModelCatalog:
+    def opening() -> Database:
         opened.append(Database(path))
-        return SqliteModelCatalog(opened[-1])
+        return opened[-1]
 
-    swift = SwiftModelCatalog(path, whole)
+    swift = SwiftModelCatalog(path, opening)
     if found == "none":
         assert swift.list_models() == []
         assert swift.find_model("a") is None

@@ -4,9 +4,20 @@ import json
 from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from blazar.domain.errors import Malformed
-from blazar.domain.wire.openai import TRIGGERS, check, first_call_alone, normalise, plan, reply_bytes, wants_usage
+from blazar.domain.wire.openai import (
+    TRIGGERS,
+    check,
+    first_call_alone,
+    normalise,
+    plain,
+    plan,
+    reply_bytes,
+    wants_usage,
+)
 
 HI = [{"role": "user", "content": "hi"}]
 
@@ -308,3 +319,70 @@ def test_one_call_may_be_all_that_was_asked_for() -> None:
     assert two["choices"][:2] == [{"message": {"tool_calls": [1]}}, {"message": {"tool_calls": [3]}}]
     assert not first_call_alone(two)
     assert not first_call_alone([])
+
+
+WORDS = (
+    *(
+        "null",
+        "tool",
+        "tools",
+        "tool_calls",
+        "tool_choice",
+        "tool_call_id",
+        "system",
+        "developer",
+        "user",
+        "arguments",
+        "gbnf",
+    ),
+    *(
+        "think",
+        "parameters",
+        "$ref",
+        "ref",
+        "file",
+        "custom",
+        "image_url",
+        "_url",
+        "input_audio",
+        "messages",
+        "function",
+    ),
+    *("response_format", "json_schema", "type", "id", "role", "content"),
+)
+PIECES = st.lists(
+    st.one_of(
+        st.sampled_from(WORDS).map(lambda word: f'"{word}"'.encode()),
+        st.sampled_from(
+            [
+                b"null",
+                b":",
+                b": ",
+                b",",
+                b"{",
+                b"}",
+                b"[",
+                b"]",
+                b"[ ]",
+                b'"messages": []',
+                b"\\u0041",
+                b"\\u00e4",
+                b"1",
+            ]
+        ),
+        st.sampled_from([b"{" * 999, b"{" * 1001]),
+    ),
+    max_size=14,
+)
+
+
+@given(PIECES)
+def test_what_is_plain_is_suspected_by_nobody(pieces: list[bytes]) -> None:
+    """The quick look may only spare the triggers, never overrule one."""
+    raw = b"".join(pieces)
+    assert not plain(raw) or not any(trigger.suspects(raw) for trigger in TRIGGERS)
+
+
+def test_most_chats_are_plain() -> None:
+    """Else the quick look would only cost."""
+    assert plain(b'{"model":"m","messages":[{"role":"user","content":"hi"}],"temperature":0.5,"stream":true}')
