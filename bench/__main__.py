@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench import accounting, config, moments, normalising, planning, quiet, rig
+from bench import accounting, config, moments, normalising, planning, pulling, quiet, rig
 from bench.table import Facts, Rounds, Table, text
 
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "5"))
@@ -86,6 +86,8 @@ def commands(gateway: rig.Gateway, facts: Facts) -> None:
         note(facts, fit=planning.fit_verb_cpu(Path(folder), gateway.env))
     with tempfile.TemporaryDirectory() as folder:
         note(facts, **config.config_ms(), config_get=config.get_verb_cpu(Path(folder), gateway.env))
+    with tempfile.TemporaryDirectory() as folder:
+        note(facts, **pulling.pulled(Path(folder)))
 
 
 def cold(stub: Path, gateway: rig.Gateway, facts: Facts) -> None:

@@ -17,10 +17,12 @@ from blazar.application.access.accounts import Accounts, days_of
 from blazar.domain.admission.queue import AdmissionQueue
 from blazar.domain.admission.work import Facts, classify
 from blazar.domain.keys import Key
+from blazar.domain.tab import expected
 
 KEYS: Final = 10_000
 REQUESTS: Final = 20_000
 CHANGES: Final = 5
+BODY: Final = b'{"model":"m","max_tokens":30,"messages":[{"role":"user","content":"' + b"word " * 90 + b'"}]}'
 
 
 def all_keys() -> tuple[Key, ...]:
@@ -52,7 +54,7 @@ def accounting_us() -> dict[str, float]:
         tab = record.tab
         assert tab is not None
         work = classify(Facts("", None, tools=False, raw=False, size=500, key=record.key, weight=record.weight))
-        tab.reserve(clock.now(), clock.wall(), chat=True)
+        tab.reserve(clock.now(), clock.wall(), chat=True, tokens=expected(BODY, answers=True))
         assert queue.try_take(work)
         tab.settle(clock.wall(), admitted=True)
         await send({"type": "http.response.start", "status": 200, "headers": []})

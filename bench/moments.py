@@ -86,7 +86,7 @@ def held_streams(tool: Path, gateway: rig.Gateway) -> Held:
             one.stdin.close()
         time.sleep(3)  # all of them have begun
         each = (rig.rss_bytes(gateway.target.pid) - before) / HELD
-        small = rig.load(tool, gateway.target, CHAT, rig.BODY, width=4, count=400, seconds=4, rate=100)
+        small = rig.load(tool, gateway.target, CHAT, rig.BODY, width=4, count=800, seconds=4, rate=200)
         results = [json.loads(one.stdout.read()) for one in holding if one.stdout is not None]
     errors, done = (sum(result[field] for result in results) for field in ("errors", "done"))
     return Held(each, small["p99"], errors + small["errors"] + (HELD - done))

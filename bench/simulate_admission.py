@@ -1,11 +1,12 @@
 """`python -m bench.simulate_admission`: a day of requests in seconds, through the very queue that the daemon uses, beside plain FIFO.
 
     python -m bench.simulate_admission [--requests 1000000] [--models 100] [--keys 10000] [--seed 1]
-    python -m bench.simulate_admission --replay AUDIT.jsonl [--slots [MODEL=]N]... [--were [MODEL=]N]... [--weight KEY=W]...
+    python -m bench.simulate_admission --replay AUDIT.jsonl [--config CONFIG.toml] [--slots [MODEL=]N]... [--weight KEY=W]...
 
-The second one plays an audit log again with other slots or weights. The log says when each request ended, how long it took in all and
-what priority it had; how long it waited is found by letting the queue run with the slots that the models had (`--were`; by default as
-many as were seen at work at once) and the ends that were logged. Classes are not in the log: all are taken as interactive.
+The second one plays an audit log again with a changed configuration: `slots`, `adaptive_slots` and the weights of keys are read from the
+file, `--slots` and `--weight` count more. The log says when each request came and ended, what it was to the queue and how long it loaded
+and waited. Who waited in vain is not in it: a model computed nothing for it. Of logs that do not say how long anybody waited, that is
+found by letting the queue run with the slots that the models had (`--were [MODEL=]N`; by default as many as were seen at work at once).
 """
 
 import argparse
@@ -23,7 +24,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple, Protocol
 
+from blazar.application.config.layers import load_config
+from blazar.application.config.model import Config
 from blazar.domain.admission.queue import WAITING_MOST, AdmissionQueue, Effect, Full, Grant, Late
+from blazar.domain.admission.slots import Crowd, one_more
 from blazar.domain.admission.work import PREFILL_HEAVY_BYTES, Facts, Priority, Work, WorkClass, classify
 
 SERVICE = {"tool": 0.8, "chat": 2.0, "raw": 9.0}
@@ -120,6 +124,30 @@ def lasting(requests: Sequence[Request]) -> Ends:
     return lambda ticket, now: now + requests[ticket].seconds
 
 
+class Widening:
+    """A queue that gets a slot more for every minute in which somebody always waited (`adaptive_slots`), without a new child's load."""
+
+    def __init__(self, slots: int) -> None:
+        self._line, self._crowd = admission(slots), Crowd()
+        self.next_deadline = self._line.next_deadline
+
+    def arrive(self, ticket: int, work: Work, now: float) -> Sequence[Effect]:
+        return [*self._line.arrive(ticket, work, now), *self._adopt(now)]
+
+    def release(self, *, raw: bool = False) -> Sequence[Effect]:
+        return self._line.release(raw=raw)
+
+    def tick(self, now: float) -> Sequence[Effect]:
+        return [*self._line.tick(now), *self._adopt(now)]
+
+    def _adopt(self, now: float) -> Sequence[Effect]:
+        self._crowd.note(now, waiting=self._line.waiting > 0)
+        if not self._crowd.lasts(now):
+            return ()
+        self._crowd.forget()
+        return self._line.widen(one_more(self._line.slots))
+
+
 def play(line: Line, requests: Sequence[Request], ends: Ends, told: Callable[[int], Outcome]) -> None:
     """One model's life, event by event; models do not touch each other. `told` says where what becomes of a ticket is noted."""
     running: list[tuple[float, int]] = []
@@ -214,6 +242,17 @@ class Logged(NamedTuple):
     work: Work
     refused: bool
     depth: int
+    waited: float | None = None  # None: an older log, which does not say
+
+
+def work_of(line: Mapping[str, Any], weights: Mapping[str, float]) -> Work:
+    """As the queue took it, where the log says so; the priority is what it was after a demotion."""
+    key = line["key"]
+    work = classify(Facts(line["priority"], key=key, weight=weights.get(key, 1.0)))
+    if kind := line.get("work"):
+        work = work._replace(kind=WorkClass[kind.upper()])
+    bound = line.get("deadline_ms", 0) / 1000
+    return work._replace(wait=bound) if bound else work
 
 
 def read(path: Path, weights: Mapping[str, float]) -> Iterator[Logged]:
@@ -223,9 +262,16 @@ def read(path: Path, weights: Mapping[str, float]) -> Iterator[Logged]:
         if not line["model"] or 400 <= line["status"] < 499:
             continue
         ended = datetime.fromisoformat(line["ts"]).timestamp()
-        key = line["key"]
-        work = classify(Facts(line["priority"], key=key, weight=weights.get(key, 1.0)))
-        yield Logged(line["model"], ended - line["ms"] / 1000, ended, work, line["status"] == 503, line["queue_depth"])
+        queued = line.get("queue_ms")
+        yield Logged(
+            line["model"],
+            ended - (line["ms"] - line.get("load_ms", 0)) / 1000,  # until it serves nobody's bound runs
+            ended,
+            work_of(line, weights),
+            line["status"] == 503,
+            line["queue_depth"],
+            None if queued is None else queued / 1000,
+        )
 
 
 def were(rows: Sequence[Logged]) -> int:
@@ -239,9 +285,28 @@ def were(rows: Sequence[Logged]) -> int:
     return max(1, most)
 
 
-def replay(rows: Sequence[Logged], before: int, after: int) -> tuple[Outcome, Outcome]:
+def replay(rows: Sequence[Logged], before: int, after: int, *, widens: bool = False) -> tuple[Outcome, Outcome]:
     """One model's: as it was, and as it would have been. Who was refused then needs as long as the others did."""
     rows = sorted(rows, key=lambda row: row.arrived)
+    then, took = told_of(rows) if all(row.waited is not None for row in rows) else found_out(rows, before)
+    usual = median(took.values()) if took else 0.0
+    now = fresh()
+    again = [Request(row.arrived, row.work, took.get(index, usual)) for index, row in enumerate(rows)]
+    play(Widening(after) if widens else admission(after), again, lasting(again), lambda _: now)
+    return then, now
+
+
+def told_of(rows: Sequence[Logged]) -> tuple[Outcome, dict[int, float]]:
+    """What the log says."""
+    then, took = fresh(), dict[int, float]()
+    for index, row in enumerate(rows):
+        then.waits.append(row.waited or 0.0)
+        took[index] = max(0.0, row.ended - row.arrived - (row.waited or 0.0))
+    return then, took
+
+
+def found_out(rows: Sequence[Logged], before: int) -> tuple[Outcome, dict[int, float]]:
+    """What must have been."""
     served = [index for index, row in enumerate(rows) if not row.refused]
     then, took = fresh(), dict[int, float]()
 
@@ -252,11 +317,7 @@ def replay(rows: Sequence[Logged], before: int, after: int) -> tuple[Outcome, Ou
     was = [Request(rows[index].arrived, rows[index].work._replace(wait=float("inf")), 0.0) for index in served]
     play(admission(before), was, logged_end, lambda _: then)
     then.late[0] = len(rows) - len(served)
-    usual = median(took.values()) if took else 0.0
-    now = fresh()
-    again = [Request(row.arrived, row.work, took.get(index, usual)) for index, row in enumerate(rows)]
-    play(admission(after), again, lasting(again), lambda _: now)
-    return then, now
+    return then, took
 
 
 # What is printed
@@ -301,18 +362,27 @@ def numbers(words: Sequence[str]) -> Callable[[str], float | None]:
     return lambda name: found.get(name, found.get(""))
 
 
+def configured(path: Path | None) -> Config:
+    """The configuration that is tried; without a file what holds by itself, but that no slots are adopted."""
+    if path is None:
+        return load_config("adaptive_slots = false", "", {}, {}).config
+    return load_config(path.read_text(encoding="utf-8"), str(path), {}, {}).config
+
+
 def print_replay(asked: argparse.Namespace) -> None:
-    weight = numbers(asked.weight)
+    config, weight = configured(asked.config), numbers(asked.weight)
     by_model: dict[str, list[Logged]] = defaultdict(list)
-    weights = {word.rsplit("=", 1)[0]: weight(word.rsplit("=", 1)[0]) or 1.0 for word in asked.weight if "=" in word}
+    weights = {key.name: key.weight for key in config.keys}
+    weights |= {word.rsplit("=", 1)[0]: weight(word.rsplit("=", 1)[0]) or 1.0 for word in asked.weight if "=" in word}
     for row in read(asked.replay, weights):
         by_model[row.model].append(row)
     had, has = numbers(asked.were), numbers(asked.slots)
     rows = []
     for model, logged in sorted(by_model.items()):
         before = int(had(model) or were(logged))
-        after = int(has(model) or before)
-        then, now = replay(logged, before, after)
+        chosen = has(model) or config.settings_for(model)["slots"]
+        after = int(chosen or before)
+        then, now = replay(logged, before, after, widens=config.adaptive_slots and not chosen)
         rows.append([model, str(len(logged)), str(before), *cells(then), str(after), *cells(now)])
     print(table(["model", "requests", "slots", "p50 s", "p99 s", "503", "now", "p50 s", "p99 s", "503"], rows))
 
@@ -324,6 +394,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--keys", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--replay", type=Path, metavar="AUDIT.jsonl")
+    parser.add_argument("--config", type=Path, metavar="CONFIG.toml")
     for option in ("--slots", "--were", "--weight"):
         parser.add_argument(option, action="append", default=[], metavar="[NAME=]N")
     asked = parser.parse_args(words)

@@ -194,8 +194,8 @@ def endpoints_page() -> str:
         _MADE.format(source="`blazar.adapters.http.routes`") + "# Endpoints\n\n"
         "Bodies are JSON unless said otherwise. `GET` routes answer `HEAD` too. Errors have the shape of their dialect and the same sentence\n"
         "everywhere. Every response carries `x-blazar-trace-id`. `GET /openapi.json` describes the same routes for machines.\n\n"
-        "What is no HTTP request (a broken head, `Host` missing or twice, a `Content-Length` that is none) is a 400, headers that are too large a\n"
-        "431, a coding that is not known a 501: in the shape of the path's dialect, as far as it can be read, without a trace, and the connection ends.\n"
+        "What is no HTTP request (a broken head, `Host` missing or twice, a `Content-Length` that is none) is a 400, and so is what asks for no\n"
+        "path (a whole `http://HOST/PATH` is one) or in small letters. Headers that are too large are a 431, a URL that is too long a 414, a coding that is not known a 501: in the shape of the path's dialect, as far as it can be read, without a trace, and the connection ends.\n"
         "A body that is announced as too large is a 413 before it is sent; with `Expect: 100-continue` only a body that is wanted is asked for.\n\n"
         "Keys are asked for as soon as one is configured; an unscoped key is one without a `models` list.\n"
     ]

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from blazar.adapters.store.glance import build_of, models_in
-from blazar.application.config.table_rules import of_a_remote
+from blazar.application.config.table_rules import local_scopes, of_a_remote
 from blazar.application.config.waiting import said_anyway
 from blazar.composition.listener import would_reach_others
 from blazar.domain import teaching
+from blazar.domain.keys import scopes_in_vain
 from blazar.domain.kinds import EngineKind, Weights
 from blazar.domain.launch import flags_of
 from blazar.domain.names import parse_ref, resolve
@@ -26,6 +27,9 @@ def cautions(config: "Config", database: Path) -> Iterator[str]:
         yield teaching.keys_say_default(idle)
     models = models_in(database)
     yield from _preloads(config, models)
+    if models is not None:
+        missing = scopes_in_vain(local_scopes(config), models)
+        yield from (teaching.key_model_missing(key, name) for key, name in missing)
     for name, override in config.model_overrides.items():
         if models is not None and name not in models:
             yield teaching.doctor_override_without_model(name)

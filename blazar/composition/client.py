@@ -18,6 +18,7 @@ from blazar.adapters.hardware.processes import SystemProcesses
 if TYPE_CHECKING:
     from blazar.adapters.cli.client import DaemonClient
     from blazar.composition.local import Local
+    from blazar.domain.search import Hit
 
 
 class ClientRoot(Root):
@@ -100,6 +101,11 @@ class ClientRoot(Root):
         from blazar.composition.preview import preview_here
 
         return preview_here(self.local)(question)
+
+    def search(self, word: str, limit: int) -> "Sequence[Hit]":
+        from blazar.composition.searching import search_here
+
+        return search_here(self.local)(word, limit)
 
     def diagnose(self) -> dict[str, Any]:
         return self.local.diagnose()

@@ -58,6 +58,7 @@ from blazar.adapters.store.swift import SwiftEngineCatalog, SwiftModelCatalog
 from blazar.application.access.record_usage import RecordUsage
 from blazar.application.config.live import LiveConfig
 from blazar.application.config.model import Config
+from blazar.application.config.table_rules import local_scopes
 from blazar.application.engines.enrol_engines import EnrolEngines
 from blazar.application.engines.list_engines import ListEngines
 from blazar.application.engines.mine_architectures import MineArchitectures
@@ -81,8 +82,6 @@ from blazar.application.ops.reload_config import ReloadConfig
 from blazar.application.ops.show_config import ShowConfig
 from blazar.application.ops.watch_config import WatchConfig
 from blazar.application.ops.worker_report import worker_rows
-from blazar.application.ports.clock import Clock
-from blazar.application.ports.telemetry import Told
 from blazar.application.supervise.launch_plan import LaunchPlanner
 from blazar.application.supervise.reaper import Reaper
 from blazar.application.supervise.sizing import Sizing
@@ -103,18 +102,21 @@ from blazar.composition.forks import (
     registry_of,
 )
 from blazar.composition.foundation import Foundation
+from blazar.composition.joined_pulls import joined_pulls
 from blazar.composition.keys import key_pages
 from blazar.composition.lifespan import Closing
 from blazar.composition.preview import Beside, PreviewBeside, open_registry
+from blazar.composition.pulling import Shelf
 from blazar.composition.raw_lanes import raw_lane
 from blazar.composition.reloading import Applier, ApplyAll, Source
 from blazar.composition.samplers import SamplerDefaults
 from blazar.composition.securing import certificate_row
 from blazar.composition.starting import EnrolAtStart, WatchChildren, preload_models
+from blazar.composition.surveying import SurveyBeside
 from blazar.composition.tasks import BackgroundTask, guarded
-from blazar.composition.telling import hint_task, why_pages
-from blazar.domain import teaching
+from blazar.composition.telling import MeantNames, hint_task, speaking, standing_troubles, why_pages
 from blazar.domain.launch import Places
+from blazar.domain.paces import Paces
 from blazar.domain.routing import Rules
 from blazar.domain.wire.stamps import to_the_second
 
@@ -159,6 +161,7 @@ def installation_of(foundation: Foundation) -> Installation:
         url=foundation.url,
         overridden=tuple(foundation.config.model_overrides),
         pins=foundation.config.engines_named,
+        scopes=local_scopes(foundation.config),
         config_found=foundation.folders.config_file.is_file(),
         problems=live.refused.problems if live.refused is not None else (),
         refused_since=to_the_second(live.refused.since) if live.refused is not None else "",
@@ -171,17 +174,6 @@ def installation_of(foundation: Foundation) -> Installation:
 def workers_named(live: LiveConfig) -> dict[str, list[str]]:
     """As the configuration is now."""
     return live.config.workers_named
-
-
-def standing_troubles(live: LiveConfig, clock: Clock) -> list[Told]:
-    """What was told of the configuration before and holds still, for who begins to listen now."""
-    found = []
-    if live.refused is not None:
-        found.append(Told(0, live.refused.since, "config_refused", {"problems": live.refused.problems}))
-    if live.pending:
-        why = teaching.config_restart_needed(live.pending)
-        found.append(Told(0, clock.wall(), "restart_needed", {"keys": live.pending, "why": why}))
-    return found
 
 
 async def diagnose_now(diagnose: Diagnose, foundation: Foundation) -> dict[str, Any]:
@@ -256,6 +248,7 @@ class Daemon(containers.DeclarativeContainer):
     sizing = providers.Singleton(Sizing, weights, hardware, lister, device_use, run)
     places = providers.Singleton(places_in, folders)
     capabilities = providers.Singleton(registry_of, live, folders.data)
+    rules = providers.Callable(partial, routing_rules, live)
     planner = providers.Singleton(
         LaunchPlanner,
         engines,
@@ -267,7 +260,7 @@ class Daemon(containers.DeclarativeContainer):
         origins_for=live.origins_for,
         refused=live.problems,
         places=places,
-        rules=providers.Callable(partial, routing_rules, live),
+        rules=rules,
         curated=providers.Callable(partial, curated_by, capabilities),
         flaw=builds.provided.flaw,
     )
@@ -293,17 +286,21 @@ class Daemon(containers.DeclarativeContainer):
     blobs = providers.Singleton(
         DiskBlobs, folders.blobs, disk, foundation.provided.entropy, clock.provided.wall, overlays.provided.files
     )
+    survey = providers.Singleton(
+        SurveyBeside, catalog, engines, sizing, live.settings_for, rules, supervisor.provided.tenants
+    )
     show_model = providers.Singleton(ShowModel, catalog, weights, planner.provided.projector, overlays)
     copy_model = providers.Singleton(CopyModel, catalog, weights, clock, overlays)
     remove_model = providers.Singleton(RemoveModel, catalog, weights, supervisor, overlays)
     list_engines = providers.Singleton(ListEngines, engines)
     explain = providers.Singleton(Explain, catalog, planner, hardware, live.problems, watch.provided.behind)
+    beside = providers.Singleton(Beside, sizing, engines, hardware, rules=rules)
     preview = providers.Singleton(
         PreviewFit,
         providers.Callable(partial, get_model, catalog, weights=weights),
         weights,
         providers.Callable(partial, open_registry, env),
-        providers.Singleton(Beside, sizing, engines, hardware, rules=providers.Callable(partial, routing_rules, live)),
+        beside,
         live.settings_for,
         run,
     )
@@ -353,10 +350,11 @@ class Daemon(containers.DeclarativeContainer):
 
     schemas = providers.Singleton(JsonSchemas)
     keep_answer = providers.Singleton(KeepAnswer, saved, clock)
-    runs = providers.Singleton(Runs, keep_answer, clock)
+    runs = providers.Singleton(Runs, keep_answer, clock, meter.provided.on_served)
     recall = providers.Singleton(RecallResponse, saved, runs.provided.running)
     read_files = providers.Singleton(read_files_in, foundation, saved)
     fetching = providers.Singleton(Fetching, providers.Singleton(PublicPictures))
+    paces = providers.Singleton(Paces)
     lane = providers.Singleton(
         Lane,
         supervisor,
@@ -369,6 +367,8 @@ class Daemon(containers.DeclarativeContainer):
         fetching=fetching,
         raw_lanes=providers.Callable(partial, raw_lane, live, catalog, planner),
         sampling=providers.Singleton(SamplerDefaults, live, catalog),
+        names=providers.Singleton(MeantNames, catalog, clock),
+        paces=paces,
         remembering=providers.Singleton(remembering, supervisor, clock, config),
     )
     batching = providers.Singleton(Batching, foundation, saved, lane)
@@ -393,12 +393,17 @@ class Daemon(containers.DeclarativeContainer):
         blobs,
         catch_up,
     )
+    pulls = providers.Singleton(
+        joined_pulls, foundation, env, providers.Singleton(Shelf, catalog, weights, overlays, clock), beside, catch_up
+    )
     fit = providers.Singleton(Fit, providers.Singleton(PreviewBeside, preview), supervisor.provided.tenants)
     blueprints = providers.List(
         providers.Singleton(meta_blueprint, providers.Singleton(Meta, clock, meter, blazar.__version__)),
         providers.Singleton(
             children_blueprint,
-            providers.Singleton(ChildrenPages, supervisor, list_models, clock, foundation.provided.series.speed),
+            providers.Singleton(
+                ChildrenPages, supervisor, list_models, clock, providers.Callable(speaking, paces, clock)
+            ),
         ),
         providers.Singleton(why_pages, foundation),
         providers.Singleton(
@@ -443,9 +448,11 @@ class Daemon(containers.DeclarativeContainer):
                 copy_model,
                 create_model,
                 blobs.provided.has,
+                pulls.provided.join,
                 planner.provided.takes_pictures,
                 catch_up,
                 planner.provided.words_tools,
+                survey,
             ),
         ),
     )
@@ -483,6 +490,7 @@ class Daemon(containers.DeclarativeContainer):
         served_here,
         forks,
         batching,
+        pulls,
         providers.Singleton(Closing, fit.provided.aside.close),
         providers.Singleton(Closing, fetching.provided.close),
     )

@@ -3,6 +3,7 @@
 Nothing here may import Quart, SQLModel or httpx: the daemon listens before those are there.
 """
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,13 @@ def key_of(key: "ApiKey") -> Key:
         max_concurrent=key.max_concurrent,
         weight=key.weight,
     )
+
+
+def admitted(old: "Config", config: "Config") -> Callable[[str], bool]:
+    """Whether a stream that this key let in goes on: only where the same key opens the same doors as before, and none is needed only while none is."""
+    before, now = ({(key.name, key.key, tuple(key.models)) for key in each.keys} for each in (old, config))
+    stay = {name for name, _, _ in before & now}
+    return lambda name: name in stay if name else not config.keys
 
 
 class Foundation:
@@ -135,8 +143,7 @@ class Foundation:
         if any(getattr(config, key) != getattr(old, key) for key in ("keys", "cors_origins", "allowed_hosts")):
             self.doorway.exchange(self.doors())
         if config.keys != old.keys:
-            # A stream that was let in by other keys, or by none, must not go on: its client comes again and is judged anew.
-            self.events.part()
+            self.events.part(admitted(old, config))
 
 
 class AuditSwitch:

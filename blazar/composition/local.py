@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from blazar.application.config.render import Row
     from blazar.application.config.rules import World
     from blazar.application.models.import_model import Imported
+    from blazar.application.models.pulling import Pulled
+    from blazar.application.models.pulling import Told as PullTold
     from blazar.application.models.show_model import Shown
+    from blazar.application.models.survey_models import Surveyed
     from blazar.application.ops.diagnose import Row as DoctorRow
     from blazar.application.ports.processes import Processes
     from blazar.composition.local_engines import LocalEngines
@@ -117,6 +120,7 @@ class Local:
         from blazar.adapters.hardware.census import SystemCensus
         from blazar.adapters.hardware.disk import SystemDisk
         from blazar.adapters.net.rpc_workers import RpcWorkers
+        from blazar.application.config.table_rules import local_scopes
         from blazar.application.ops.diagnose import Diagnose, Installation
         from blazar.application.ops.worker_report import worker_rows
         from blazar.composition.cautions import open_door
@@ -132,6 +136,7 @@ class Local:
             problems=problems,
             overridden=() if loaded is None else tuple(loaded.config.model_overrides),
             pins={} if loaded is None else loaded.config.engines_named,
+            scopes={} if loaded is None else local_scopes(loaded.config),
             warnings=() if loaded is None else (*loaded.warnings, *open_door(loaded.config)),
             config_found=self.folders.config_file.is_file(),
             engine_trouble=str(trouble or ""),
@@ -211,6 +216,11 @@ class LocalModels(Models):
 
         return ListModels(self._local.catalog)()
 
+    def survey(self) -> "Sequence[Surveyed]":
+        from blazar.composition.surveying import survey_here
+
+        return survey_here(self._local)()
+
     def add(self, path: str, name: str | None, parts: Sequence[tuple[str, str]] = ()) -> "Imported":
         from blazar.application.models.import_model import ImportModel
 
@@ -239,6 +249,9 @@ class LocalModels(Models):
             facts["components"] = dict(shown.model.components)
         if beside := self.projector(shown.model):
             facts["projector"] = beside
+        if shown.model.draft:
+            facts["draft"] = shown.model.draft
+        facts |= _came_from(shown.model)
         return {**facts, "metadata": shown.metadata} if verbose else facts
 
     def projector(self, model: "Model") -> str:
@@ -259,6 +272,18 @@ class LocalModels(Models):
 
         local = self._local
         return CopyModel(local.catalog, local.weights, local.clock, local.overlays)(source, target)
+
+    def pull(
+        self, reference: str, name: str, parts: Sequence[tuple[str, str]], draft: str, *, told: "PullTold"
+    ) -> "Pulled":
+        from blazar.application.models.judged_pull import JudgedPull
+        from blazar.application.models.pulling import Wish
+        from blazar.application.ops.preview_fit import Wanted
+        from blazar.composition.preview import machine_here
+        from blazar.composition.pulling import pull_here
+
+        pull = JudgedPull(pull_here(self._local), lambda: machine_here(self._local, (), Wanted()))
+        return pull(Wish(reference, name, tuple(parts), draft), told)
 
     def create(self, name: str, overlay: "Overlay", *, fresh: bool) -> None:
         import asyncio
@@ -435,6 +460,17 @@ class FileSettings(Settings):
         from blazar.adapters.files.configfile import replace_config
 
         return replace_config(self._folders.config_file, before, after)
+
+
+def _came_from(model: "Model") -> dict[str, Any]:
+    """Where it was pulled from; nothing of a model that was imported."""
+    if model.origin is None:
+        return {}
+    from blazar.domain.wire.stamps import rfc3339
+
+    origin = model.origin
+    facts = {"pulled_from": origin.reference, "pulled_at": rfc3339(origin.pulled_at), "artefact": origin.artefact}
+    return {**facts, "license": origin.licence} if origin.licence else facts
 
 
 def _text_sizes(model: "Model") -> dict[str, int]:

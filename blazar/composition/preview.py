@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from blazar.application.ops.preview_fit import PreviewFit, Wanted, question_of
 from blazar.application.supervise.fit_machine import fit_machine
+from blazar.composition import registries
 from blazar.domain.errors import Unserved
 from blazar.domain.kinds import EngineKind, Provenance, Weights
-from blazar.domain.references import HF
+from blazar.domain.references import RemoteRef
 from blazar.domain.routing import MANUAL, Rules, Subject, lane_for
 
 if TYPE_CHECKING:
@@ -68,16 +69,7 @@ UNCONFIGURED: Mapping[str, Any] = {
 
 def open_registry(env: Mapping[str, str], name: str) -> "RemoteModels":
     """A registry as references name it; connects to nothing yet. Raises `RegistryTrouble` for a hub that is no address."""
-    if name == HF:
-        from blazar.adapters.net.huggingface import BASE, HuggingFace
-        from blazar.adapters.net.web import checked_base
-
-        named = next(filter(env.get, ("BLAZAR_REGISTRY_BASE", "HF_ENDPOINT")), "")
-        base = checked_base(named, env[named]) if named else BASE
-        return HuggingFace(base, env.get("BLAZAR_REGISTRY_TOKEN") or env.get("HF_TOKEN") or "")
-    from blazar.adapters.net.ollama_registry import OllamaRegistry
-
-    return OllamaRegistry()
+    return registries.open_registry(env, RemoteRef(name, ""))
 
 
 def preview_here(local: "Local") -> Callable[[Mapping[str, Any]], dict[str, Any]]:
@@ -86,7 +78,7 @@ def preview_here(local: "Local") -> Callable[[Mapping[str, Any]], dict[str, Any]
         partial(_find_model, local),
         local.weights,
         partial(open_registry, local.env),
-        partial(_machine, local),
+        partial(machine_here, local),
         partial(settings_here, local),
         str(local.folders.run),
     )
@@ -134,7 +126,7 @@ class PreviewBeside:
         return self._preview(question_of(body), tenants, caller)
 
 
-def _machine(local: "Local", _: "Sequence[Tenant]", wanted: Wanted) -> "Machine":
+def machine_here(local: "Local", _: "Sequence[Tenant]", wanted: Wanted) -> "Machine":
     """As it is now. Who runs on it is not asked: what they use is not free."""
     from blazar.adapters.hardware.census import SystemCensus
 
@@ -151,7 +143,8 @@ def routed(engines: "Sequence[Engine]", wanted: Wanted, rules: Rules) -> "Engine
     return None
 
 
-def _rules(local: "Local") -> Rules:
+def rules_here(local: "Local") -> Rules:
+    """`[engine_routing]`; the configuration is read only where it may say something of it."""
     if not local.may_say(MANUAL):
         return Rules()
     table = local.settings().loaded.config.engine_routing
@@ -162,7 +155,7 @@ def _listed(local: "Local", wanted: Wanted) -> "tuple[ListedDevice, ...] | None"
     """What the build in question would compute on; None where there is none, or it does not say."""
     from blazar.adapters.store.glance import engines_in
 
-    build = routed(engines_in(local.folders.database), wanted, _rules(local))
+    build = routed(engines_in(local.folders.database), wanted, rules_here(local))
     # The wheel has no list, nor has any other kind.
     if build is None or build.provenance is Provenance.EMBEDDED or build.kind is not EngineKind.LLAMACPP:
         return None

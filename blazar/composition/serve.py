@@ -30,7 +30,7 @@ from blazar.composition.listener import BACKLOG, bind, reaches_others, url_of
 from blazar.composition.reloading import Source, configured
 from blazar.composition.securing import certificates_of, trouble
 from blazar.domain import teaching
-from blazar.domain.errors import StoreTrouble
+from blazar.domain.errors import BindConflict, StoreTrouble
 
 if TYPE_CHECKING:
     from hypercorn.typing import ASGIFramework
@@ -79,7 +79,7 @@ def main(args: argparse.Namespace) -> int:
     config = loaded.rooted()
     tls = source.serve_with(certificates_of(config))
     lock = DataDirLock(folders.run)
-    with hangups_ignored(), bind(config.host, config.port) as listener:
+    with hangups_ignored(), bound(config.host, config.port, folders.run) as listener:
         lock.acquire()
         log = DaemonLog(folders.run / "daemon.log", parse_filter(config.log_level or ""), MonotonicClock()).open()
         keep_new_keys(folders.config_file, os.environ)
@@ -97,6 +97,17 @@ def main(args: argparse.Namespace) -> int:
             gc.enable()
             log.close()
             lock.release()
+
+
+def bound(host: str, port: int, run_dir: Path) -> socket.socket:
+    """`bind`, which says so where it is this folder's own daemon that has the port."""
+    try:
+        return bind(host, port)
+    except BindConflict as taken:
+        url = DaemonNote(run_dir).url()
+        if url.endswith(f":{port}") and DataDirLock(run_dir).is_held():
+            raise BindConflict(teaching.already_serving(url)) from taken
+        raise
 
 
 def keep_new_keys(config_file: Path, env: Mapping[str, str]) -> None:

@@ -41,6 +41,16 @@ def is_inside(host: str) -> bool:
     return not is_public(name)
 
 
+def is_loopback(host: str) -> bool:
+    """Whether a host, without port and brackets, is this machine and nothing else: what is said to it is heard by nobody."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def _wraps(address: IPv6Address) -> bool:
     known = address.ipv4_mapped or address.sixtofour or address.teredo
     return known is not None or any(address in network for network in _TRANSLATED)

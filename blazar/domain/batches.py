@@ -183,12 +183,18 @@ class Answered(NamedTuple):
 
 MOST_TRIES: Final = 3
 LONGEST_PAUSE: Final = 60.0
-_PASSING: Final = frozenset({429, 502, 503})
+_USED_UP: Final = 429
+_PASSING: Final = frozenset({_USED_UP, 502, 503})
 """Not now, or a child that died: nobody waits for this answer, so it is asked again before it counts as failed."""
 
 
 def pause_before_next(answered: Answered, tries: int) -> float | None:
-    """Seconds until the same request is asked again, after so many tries; None: this answer is the last word."""
+    """Seconds until the same request is asked again, after so many tries; None: this answer is the last word.
+
+    So is a limit that is used up for longer than anybody pauses: that of a day, for which others must not wait.
+    """
     if answered.status not in _PASSING or tries >= MOST_TRIES:
+        return None
+    if answered.status == _USED_UP and answered.retry_after > LONGEST_PAUSE:
         return None
     return min(LONGEST_PAUSE, max(answered.retry_after, 2.0 ** (tries - 1)))

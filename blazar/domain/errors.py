@@ -3,7 +3,7 @@
 BlazarError
 ├── Refusal            the caller can change something                4xx, exit 1
 │   ├── Malformed      a field, a body, a name, an option (field)
-│   ├── NotFound       model, engine, route
+│   ├── NotFound       model, engine, route; ChoiceOpen: several are meant, or none of those that are there (choices)
 │   ├── Conflict       name taken, engine in use, last engine
 │   ├── Unauthorized · Forbidden · TooLarge · TooSlow
 │   ├── Unserved       no lane for these weights; ArchitectureUnserved: none for the architecture (502)
@@ -12,6 +12,7 @@ BlazarError
 │   ├── Busy           no slot in time, breaker open, starting, stopping (retry_after)
 │   ├── OverQuota      a limit of the caller's key is used up (limit, retry_after)
 │   ├── StoreTrouble   the catalog or a folder of ours is full, read-only, damaged, too new
+│   │                  NoRoom: a download is larger than what is free (507)
 │   └── Unreachable · BindConflict · DataDirLocked     the command line's own
 └── Fault              ours or the child's                            5xx
     ├── ChildDied · ChildSilent · SpawnFailed
@@ -22,9 +23,10 @@ BlazarError
 `str(error)` is the sentence from `teaching`; HTTP statuses and exit codes are tables in the two shells.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from blazar.domain import teaching
+from blazar.domain.choices import Choice, judged, told_choices
 from blazar.domain.harmless import harmless
 
 
@@ -76,6 +78,26 @@ class ModelNotFound(NotFound):
     def __init__(self, name: str, near: Sequence[str] = ()) -> None:
         super().__init__(teaching.model_not_found(name, near))
         self.name, self.near = name, tuple(near)
+
+
+class ChoiceOpen(NotFound):
+    """A reference that leaves open which of several is meant, or means one that is not there (`asked`).
+
+    `choices` are what to append to it, with the bytes of each: quantisations, or with `files` names of files.
+    """
+
+    field = "model"
+
+    def __init__(
+        self, repo: str, choices: Sequence[tuple[str, int] | Choice], *, files: bool = False, asked: str = ""
+    ) -> None:
+        self.repo, self.files, self.asked = repo, files, asked
+        self.choices = tuple(Choice(*choice) for choice in choices)
+        super().__init__(told_choices(repo, self.choices, files=files, asked=asked))
+
+    def judged(self, verdict: Callable[[int], str]) -> "ChoiceOpen":
+        """The same with what fits; `verdict` says it of a size in bytes (`fit/about.py`)."""
+        return ChoiceOpen(self.repo, judged(self.choices, verdict), files=self.files, asked=self.asked)
 
 
 class EngineNotFound(NotFound):
@@ -178,6 +200,10 @@ class BadConfig(Malformed):
 
 class StoreTrouble(Refusal):
     """The catalog or a folder of ours cannot be read or written: disk full, read-only, damaged, too new."""
+
+
+class NoRoom(StoreTrouble):
+    """What is to be downloaded is larger than what is free: told before the first byte."""
 
 
 class Unreachable(Refusal):

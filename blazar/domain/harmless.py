@@ -6,6 +6,15 @@ LONGEST = 2000
 """Characters: the longest sentence that is no repetition of a file, one with the names of all tables, has a fifth of them."""
 
 _SECRET = re.compile(r"\bplm_[A-Za-z0-9_-]+")
+_LONG_SECRET = re.compile(r"plm_[A-Za-z0-9_-]{20,}")
+
+
+def without_secrets(text: str) -> str:
+    """What is kept of a request, or logged: a key that somebody put where a path or a model's name belongs is still a key.
+
+    By a length that secrets have, so that a model may be called `plm_7b`.
+    """
+    return _LONG_SECRET.sub("plm_…", text) if "plm_" in text else text
 
 
 def harmless(sentence: str) -> str:

@@ -16,7 +16,7 @@ LONGEST_MODEL: Final = 256
 
 
 def checked_settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings as a file says them, in its order. None takes one away, and so does an empty list. Raises `Malformed`."""
+    """The settings as a file says them, in its order. None takes one away. Raises `Malformed`."""
     for field in given:
         if field not in SETTINGS:
             raise Malformed(teaching.key_field_unknown(field, SETTINGS), field)
@@ -37,10 +37,12 @@ def _checked(field: str, value: Any) -> Any:
     return value
 
 
-def _models(value: Any) -> list[str] | None:
+def _models(value: Any) -> list[str]:
     if not isinstance(value, list | tuple) or len(value) > MOST_MODELS or not all(map(_is_model, value)):
         raise Malformed(teaching.field_must("models", "model_names"), "models")
-    return list(dict.fromkeys(value)) or None
+    if not value:  # whoever means "none of them" would get all, and the management besides
+        raise Malformed(teaching.key_models_empty(), "models")
+    return list(dict.fromkeys(value))
 
 
 def _is_model(name: Any) -> bool:

@@ -4,11 +4,12 @@ A key is its name: usage, quotas, turns and kept things follow the name through 
 """
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from blazar.domain import teaching
 from blazar.domain.errors import Conflict, Forbidden, Malformed
+from blazar.domain.names import resolve
 
 PREFIX: Final = "plm_"
 """How secrets of ours begin, so that scanners of repositories and logs know one (D26)."""
@@ -67,6 +68,12 @@ def check_manager(keys: Collection[Key], caller: str) -> None:
     key = next((key for key in keys if key.name == caller), None)
     if key is None or key.scoped:
         raise Forbidden(teaching.key_is_scoped(caller))
+
+
+def scopes_in_vain(scopes: Mapping[str, Collection[str]], models: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Keys, and the models that they are limited to and that are not there, however they are spelled."""
+    for key, names in scopes.items():
+        yield from ((key, name) for name in names if resolve(name, models) not in models)
 
 
 def check_left(before: Collection[Key], after: Collection[Key]) -> None:

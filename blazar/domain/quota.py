@@ -18,7 +18,10 @@ EXACT: Final = 240
 _GRAIN: Final = MINUTE / EXACT
 SOON: Final = 1.0
 """Seconds after which it is worth asking whether a request of the same key has ended: nobody knows when one will."""
+REMEMBERED: Final = 2
+"""Days with any use before the one that counts: a clock that jumps, and is set right again, finds its day as it was."""
 _EPOCH: Final = date(1970, 1, 1).toordinal()
+_LAST_DAY: Final = date.max.toordinal() - _EPOCH
 
 
 class Limit(StrEnum):
@@ -31,11 +34,15 @@ class Limit(StrEnum):
 
 
 class Exhausted(NamedTuple):
-    """A limit that is used up, and the seconds until something of it is free again."""
+    """A limit that is used up, and the seconds until something of it is free again.
+
+    `promised`: not used up yet, but what is left of it may be by requests under way.
+    """
 
     limit: Limit
     figure: int
     wait: float
+    promised: bool = False
 
 
 class Standing(NamedTuple):
@@ -127,13 +134,13 @@ class Day:
 
 
 def day_number(wall: float) -> int:
-    """The UTC day of a moment."""
-    return int(wall // DAY)
+    """The UTC day of a moment. A clock from before 1970 or beyond the year 9999 is on the first or the last of them."""
+    return int(min(max(wall // DAY, 0), _LAST_DAY))
 
 
 def day_name(number: int) -> str:
     """`2026-01-31`."""
-    return date.fromordinal(_EPOCH + number).isoformat()
+    return date.fromordinal(_EPOCH + min(max(number, 0), _LAST_DAY)).isoformat()
 
 
 def _nobody(_account: "Account") -> None:
@@ -146,15 +153,17 @@ class Account:
     `touch` hears of the first change after `settled`: whoever writes days down.
     """
 
-    __slots__ = ("_touched", "day", "key", "past", "requests", "running", "tokens", "touch")
+    __slots__ = ("_touched", "barred", "day", "key", "past", "promised", "requests", "running", "tokens", "touch")
 
     def __init__(self, key: Key, touch: Callable[["Account"], None] = _nobody) -> None:
         self.key = key
+        self.barred = False  # no key of that name is configured any more
         self.running = 0
+        self.promised = 0  # tokens that requests under way will cost, as far as anybody can tell before
         self.requests, self.tokens = Minute(), Minute()
         self.day = Day(0)
-        self.past: Day | None = None
-        """The day before, until it is written down, and for a clock that is set back over midnight."""
+        self.past: tuple[Day, ...] = ()
+        """The last days before, until they are written down, and for a clock that is set back."""
         self.touch = touch
         self._touched = False
 
@@ -171,16 +180,22 @@ class Account:
         self.running -= 1
 
     def exhausted(self, now: float, wall: float, *, minute: bool, chat: bool) -> Exhausted | None:
-        """The first limit that another request would exceed; `minute` says whether those of a minute count, `chat` whether tpm."""
+        """The first limit that another request would exceed; `minute` says whether those of a minute count, `chat` whether tpm.
+
+        What requests under way are expected to cost counts as if it were used (a batch, which asks one after the other, looks at
+        what is used alone): at most one answer goes beyond, however many come at once. When those end nobody knows.
+        """
         key = self.key
+        promised = self.promised if minute else 0
         if minute:
             if (rpm := key.rpm) is not None and self.requests.settle(now) >= rpm:
                 return Exhausted(Limit.REQUESTS, rpm, self.requests.free_in(rpm, now))
-            if chat and (tpm := key.tpm) is not None and self.tokens.settle(now) >= tpm:
-                return Exhausted(Limit.TOKENS, tpm, self.tokens.free_in(tpm, now))
+            if chat and (tpm := key.tpm) is not None and self.tokens.settle(now) + promised >= tpm:
+                wait = self.tokens.free_in(tpm, now)
+                return Exhausted(Limit.TOKENS, tpm, wait or SOON, not wait)
         daily = key.daily_tokens
-        if daily is not None and self.today(wall).tokens >= daily:
-            return Exhausted(Limit.DAILY, daily, DAY - wall % DAY)
+        if daily is not None and (used := self.today(wall).tokens) + promised >= daily:
+            return Exhausted(Limit.DAILY, daily, DAY - wall % DAY if used >= daily else SOON, used < daily)
         return None
 
     def count(self, wall: float, by: int = 1) -> None:
@@ -201,12 +216,12 @@ class Account:
         self.spoil()
 
     def today(self, wall: float) -> Day:
-        """The day that counts now. A clock that is set back to the day before finds it as it was; one that jumps begins anew."""
+        """The day that counts now. A clock that is set back to a day before finds it as it was."""
         number = day_number(wall)
         if number != self.day.number:
-            past = self.past
-            self.past = self.day if self.day.requests or self.day.tokens else None
-            self.day = past if past is not None and past.number == number else Day(number)
+            known = [*self.past, self.day] if self.day.requests or self.day.tokens else list(self.past)
+            self.day = next((day for day in known if day.number == number), None) or Day(number)
+            self.past = tuple(day for day in known if day.number != number)[-REMEMBERED:]
         return self.day
 
     def recall(self, day: Day) -> None:
@@ -221,7 +236,7 @@ class Account:
 
     def days(self) -> list[Day]:
         """Those that are known here, oldest first."""
-        used = [day for day in (self.past, self.day) if day is not None and (day.requests or day.tokens)]
+        used = [day for day in (*self.past, self.day) if day.requests or day.tokens]
         return sorted(used, key=lambda day: day.number)
 
     def settled(self) -> None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from blazar.domain.kinds import EngineKind, Provenance, Weights
+from blazar.domain.parcels import Origin
 
 RANK_POOLING = 4
 """The pooling type of models that score a document for a query (LLAMA_POOLING_TYPE_RANK)."""
@@ -18,7 +19,8 @@ class Model:
     headers and samples.
     `ctx_train` is the trained window in tokens (0: unknown); `pooling` the GGUF pooling type (None: not an embedder).
     `folder` is where the files of a model lie together ("" for GGUF, and for a set that is referred to); `components` are the
-    files of a diffusion set by role (diffusion_model or model, vae, llm, t5xxl, …), each of them one of `files`.
+    files of a diffusion set by role (diffusion_model or model, vae, llm, t5xxl, …), each of them one of `files`. `draft` is the
+    path of the small model that guesses tokens ahead for it, which is one of ours ("": none). `origin` is None where it was not pulled.
     """
 
     name: str
@@ -37,6 +39,8 @@ class Model:
     imported_at: float
     folder: str = ""
     components: tuple[tuple[str, str], ...] = ()
+    draft: str = ""
+    origin: Origin | None = None
 
     @property
     def size(self) -> int:

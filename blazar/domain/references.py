@@ -1,58 +1,93 @@
-"""What a word means that names a model elsewhere: `hf:owner/repo[:QUANT]`, an ollama reference, or their web addresses.
+"""What a word means that names a model elsewhere: `hf:owner/repo[:QUANT]`, an ollama reference, their web addresses, a file's address.
 
-Says which registry is meant and asks none. A word that is neither is None: a name of the catalog, or a path.
+Says which registry is meant and asks none. One grammar for all who ask: `pull` takes every word as a reference, `fit` and `run` only
+what a catalog's name cannot be (`parse_reference`), or what the catalog lacks (`implied_reference`).
 """
 
 import re
+from collections.abc import Collection
 from typing import NamedTuple
 
 from blazar.domain import teaching
-from blazar.domain.errors import Malformed
-from blazar.domain.weight_names import SUFFIX, shard_of
+from blazar.domain.addresses import is_loopback
+from blazar.domain.errors import BadName, Malformed
+from blazar.domain.names import LONGEST_NAME, check_name, name_from_file, untagged
+from blazar.domain.weight_names import SUFFIX, quant_of, shard_of
 
 HF = "hf"
 OLLAMA = "ollama"
+URL = "url"
 DEFAULT_TAG = "latest"
+"""What ollama's clients append where no tag is meant, to references to Hugging Face too."""
+LIBRARY = "library/"
+"""The namespace of ollama's registry whose models are called by their bare names."""
 
+LONGEST = 2000
+"""Characters of a reference: addresses with a signature in their query are the longest."""
 _VIEWER = re.compile(r"(?:^|&)show_file_info=([^&]+)")
 """The query by which Hugging Face's pages open a file's details."""
-_LONGEST = 250
+_LONGEST_FILE = 250
 """Characters of a file's name; file systems take 255 bytes."""
+_LONGEST_PATH = 500
 _ESCAPED = re.compile(rb"%([0-9A-Fa-f]{2})")
 _PART = r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}"
-_HF = re.compile(rf"(?P<repo>{_PART}/{_PART})(?::(?P<tag>[A-Za-z0-9][A-Za-z0-9._-]{{0,63}}))?")
+_TAG = r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}"
+_HF = re.compile(rf"(?P<repo>{_PART}/{_PART})(?::(?P<tag>[A-Za-z0-9][A-Za-z0-9._+-]{{0,199}}))?")
+"""A tag may be a file's stem, where a repository holds several models."""
 _PAGE = re.compile(
     rf"(?P<repo>{_PART}/{_PART})(?:/(?:tree|blob|resolve|raw)/main(?P<path>/[^?#]*)?)?/?(?:\?(?P<query>[^#]*))?"
 )
 """An address of a repository or of one of its files as a browser shows it; what hangs on it is a query at most."""
-_OLLAMA = re.compile(rf"(?P<repo>(?:{_PART}/)?{_PART})(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9._-]{{0,127}}))?")
+_FILE = re.compile(rf"(?P<repo>{_PART}/{_PART})/(?!(?:tree|blob|resolve|raw)/)(?P<path>[^?#:]+)")
+"""A file of a repository; what browsers put between the two is no folder of it."""
+_FILES = (SUFFIX, ".safetensors", ".sft")
+_OLLAMA = re.compile(rf"(?P<repo>(?:{_PART}/)?{_PART})(?::(?P<tag>{_TAG}))?")
+_HOST = r"(?:\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?)(?::[0-9]{1,5})?"
+_HOSTED = re.compile(rf"(?P<host>{_HOST})/(?P<model>{_OLLAMA.pattern})")
+_ADDRESS = re.compile(
+    rf"(?P<scheme>https?)://(?P<host>{_HOST})(?P<path>/[^\s?#]*)(?P<query>\?[^\s#]*)?(?:#\S*)?", re.IGNORECASE
+)
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+_SIZED = re.compile(
+    r"(?P<model>.+?)-(?P<tag>[ae]?[0-9]+(?:\.[0-9]+)?(?:x[0-9]+(?:\.[0-9]+)?)?[bmt](?:-.*)?)", re.IGNORECASE
+)
+"""A name that ends in a size or goes on behind one: `0.6b`, `8x7b`, `135m`, `e2b` (gemma3n)."""
+_FORMAT = re.compile(r"[-_.]gguf$", re.IGNORECASE)
+"""What publishers end a repository's name with: it says the format, not the model."""
 
-# Longest first: what people paste. The rest of the word is judged by the registry's own grammar.
+_HOSTS = {"huggingface.co": HF, "hf.co": HF, "registry.ollama.ai": OLLAMA, "ollama.com": OLLAMA}
+# The rest of the word is judged by the registry's own grammar.
 _PREFIXES = (
-    ("https://huggingface.co/", HF),
-    ("https://hf.co/", HF),
-    ("huggingface.co/", HF),
-    ("hf.co/", HF),
+    *((f"{scheme}{host}/", kind) for scheme in ("https://", "http://", "") for host, kind in _HOSTS.items()),
     ("hf://", HF),
     ("hf:", HF),
-    ("https://registry.ollama.ai/", OLLAMA),
-    ("registry.ollama.ai/", OLLAMA),
-    ("https://ollama.com/", OLLAMA),
-    ("ollama.com/", OLLAMA),
     ("ollama://", OLLAMA),
     ("ollama:", OLLAMA),
 )
 
 
 class RemoteRef(NamedTuple):
-    """A model of a registry. `tag` is a quantisation (hf; "" where none is said) or a tag (ollama)."""
+    """A model of a registry. `tag` is a quantisation (hf; "" where none is said) or a tag (ollama).
+
+    `file` is the one file of a repository that is meant (hf; `tag` is its stem then), or the address itself (url). `host` is another
+    registry than the usual one of its kind. `str()` is a reference that means the same.
+    """
 
     registry: str
     repo: str
     tag: str = ""
+    file: str = ""
+    host: str = ""
 
     def __str__(self) -> str:
-        return f"{self.registry}:{self.repo}" + (f":{self.tag}" if self.tag else "")
+        if self.registry == URL:
+            return self.file
+        if self.registry == HF and self.file:
+            return f"{HF}:{self.repo}/{self.file}"
+        return f"{self.host}/" * bool(self.host) + f"{self.registry}:" * (not self.host) + self._tagged()
+
+    def _tagged(self) -> str:
+        return f"{self.repo}:{self.tag}" if self.tag else self.repo
 
 
 def names_registry(text: str) -> bool:
@@ -60,11 +95,14 @@ def names_registry(text: str) -> bool:
     return text.lower().startswith(tuple(prefix for prefix, _ in _PREFIXES))
 
 
-def parse_reference(text: str) -> RemoteRef | None:
-    """The registry's model that `text` names outright; raises `Malformed` when what follows the prefix is no name there."""
+def parse_reference(text: str, hosts: Collection[str] | None = None) -> RemoteRef | None:
+    """The registry's model that `text` names outright; raises `Malformed` when what follows the prefix is no name there.
+
+    `hosts` as `pull_reference` has them; None where none but the usual can be asked.
+    """
     for prefix, registry in _PREFIXES:
         if text.lower().startswith(prefix):
-            return _hf(text[len(prefix) :], text) if registry == HF else _ollama(text[len(prefix) :], text)
+            return _hf(text[len(prefix) :], text) if registry == HF else _ollama(text[len(prefix) :], text, hosts)
     return None
 
 
@@ -73,52 +111,216 @@ def implied_reference(name: str) -> RemoteRef | None:
 
     A bare word is neither: a mistyped model of the catalog must not be asked for elsewhere.
     """
-    if name.lower().endswith(".gguf"):
+    if name.lower().endswith(SUFFIX) or not {":", "/"} & set(name):
         return None
-    if (match := _HF.fullmatch(name)) and _plain(match["repo"]):
-        return RemoteRef(HF, match["repo"], match["tag"] or "")
-    if ":" in name and "/" not in name and (match := _OLLAMA.fullmatch(name)):
-        return RemoteRef(OLLAMA, f"library/{match['repo']}", match["tag"])
-    return None
+    return _plain_word(name)
+
+
+def pull_reference(text: str, hosts: Collection[str] = ()) -> RemoteRef:
+    """What `pull` is asked for: any spelling, a bare word too, which is a model of ollama's library.
+
+    `hosts` are other registries that speak ollama's protocol, as configured. Raises `Malformed` for what names no model elsewhere.
+    """
+    word = text.strip()
+    if not word or len(word) > LONGEST:
+        raise _no_reference(word)
+    if (named := parse_reference(word, hosts)) is not None:
+        return named
+    if _is_path(word):
+        raise Malformed(teaching.pull_is_a_path(word[:200]), "model")
+    if "://" in word:
+        return _address(word, hosts)
+    found = _hosted(word, hosts) or _plain_word(word) or _file(word, word)
+    if found is None:
+        raise _no_reference(word)
+    return found
+
+
+def candidates(ref: RemoteRef) -> tuple[RemoteRef, ...]:
+    """What to ask for in turn, until there is one of them.
+
+    ODD: a dash before a size is a colon first: `qwen3-0.6b` is `qwen3:0.6b`. Names of ollama's library hold no sizes, those are tags;
+    people, file names and this catalog write them with a dash.
+    """
+    sized = _SIZED.fullmatch(ref.repo.removeprefix(LIBRARY))
+    if ref.registry != OLLAMA or not ref.repo.startswith(LIBRARY) or ref.tag != DEFAULT_TAG or sized is None:
+        return (ref,)
+    return ref._replace(repo=LIBRARY + sized["model"], tag=sized["tag"]), ref
+
+
+def catalog_name(ref: RemoteRef, quant: str = "") -> str:
+    """What the catalog calls what was pulled as `ref`; the same for the same reference, whatever else there is.
+
+    Ollama's clients ask for what they pulled as they named it: `qwen3:0.6b`, and `qwen3` where no tag was meant. A model of Hugging
+    Face is called as its file would be on import: the repository's name with `quant`, else with the one that the reference says.
+    """
+    if ref.registry == OLLAMA:
+        tag = ref.tag.lstrip("_.-")
+        return untagged(f"{ref.repo.removeprefix(LIBRARY)}:{tag or DEFAULT_TAG}")
+    if ref.registry == URL:
+        return _cut(ref.repo)
+    said, base = quant or ref.tag, _FORMAT.sub("", ref.repo.rpartition("/")[2])
+    if said and quant_of(said) == said.upper():
+        return _cut(base if quant_of(base) == said.upper() else f"{base}-{said}")
+    if ref.file and not said:
+        said = ref.file.rpartition("/")[2].rpartition(".")[0]
+    return _cut(said or base)  # what is no quantisation is a file's stem, which names the model itself
+
+
+def client_name(text: str) -> str:
+    """The name that a client of ollama's API asks for after it pulled `text`: what it said. "" where that is no name of a catalog."""
+    word = untagged(text.strip())
+    try:
+        return "" if _is_path(word) or word.lower().startswith(("hf:", "ollama:")) else check_name(word)
+    except BadName:
+        return ""
+
+
+def _cut(stem: str) -> str:
+    return name_from_file(name_from_file(stem)[:LONGEST_NAME])
+
+
+def _no_reference(whole: str) -> Malformed:
+    return Malformed(teaching.bad_reference(whole[:200]), "model")
+
+
+def _is_path(word: str) -> bool:
+    """Whether it names a file here. What has one slash and ends like a file is one, too: a repository's file has two."""
+    low = word.lower()
+    here = word.startswith(("/", "./", "../", "~")) or word in {".", ".."} or "\\" in word or low.startswith("file:")
+    return here or _DRIVE.match(word) is not None or (low.endswith(_FILES) and word.count("/") < 2)
+
+
+def _plain_word(word: str) -> RemoteRef | None:
+    """`owner/repo[:QUANT]`, `library/model[:tag]` or `model[:tag]`."""
+    if "/" in word and not word.lower().startswith(LIBRARY):
+        match = _HF.fullmatch(word)
+        return _repository(match) if match is not None and _plain(match["repo"]) else None
+    match = _OLLAMA.fullmatch(word)
+    return _tagged(match) if match is not None and _plain(match["repo"]) else None
+
+
+def _repository(match: re.Match[str]) -> RemoteRef:
+    tag = match["tag"] or ""
+    return RemoteRef(HF, match["repo"], "" if tag.lower() == DEFAULT_TAG else tag)
+
+
+def _tagged(match: re.Match[str], host: str = "") -> RemoteRef:
+    namespace, _, model = match["repo"].rpartition("/")
+    if namespace.lower() in ("", "library"):
+        namespace = "library"
+    tag = match["tag"] or DEFAULT_TAG
+    return RemoteRef(OLLAMA, f"{namespace}/{model}", DEFAULT_TAG if tag.lower() == DEFAULT_TAG else tag, host=host)
 
 
 def _hf(rest: str, whole: str) -> RemoteRef:
     match = _HF.fullmatch(rest.rstrip("/"))
     if match is not None and _plain(match["repo"]):
-        return RemoteRef(HF, match["repo"], match["tag"] or "")
+        return _repository(match)
     # The prefixes without slashes are ours: what follows them is no address.
-    page = None if whole.lower().startswith("hf:") else _PAGE.fullmatch(rest)
+    page = None if whole.lower().startswith("hf:") and not whole.lower().startswith("hf://") else _PAGE.fullmatch(rest)
     if page is None or not _plain(page["repo"]):
-        raise Malformed(teaching.bad_reference(whole[:200]), "model")
+        found = _file(rest, whole)
+        if found is None:
+            raise _no_reference(whole)
+        return found
     opened = _VIEWER.search(page["query"] or "")
-    file = page["path"] or (opened[1] if opened else "")
-    return RemoteRef(HF, page["repo"], _stem(_unescaped(file).rpartition("/")[2], whole))
+    path = _unescaped(page["path"] or (opened[1] if opened else "")).strip("/")
+    if path.lower().endswith(_FILES):
+        return _one_file(page["repo"], path, whole)
+    if "." in path.rpartition("/")[2] and "/blob/" in whole:
+        raise _no_reference(whole)
+    return RemoteRef(HF, page["repo"])
+
+
+def _file(rest: str, whole: str) -> RemoteRef | None:
+    """`owner/repo/path/to/weights`; None for what is written otherwise."""
+    match = _FILE.fullmatch(rest)
+    if match is None or not _plain(match["repo"]) or not match["path"].lower().endswith(_FILES):
+        return None
+    return _one_file(match["repo"], match["path"], whole)
+
+
+def _one_file(repo: str, path: str, whole: str) -> RemoteRef:
+    """Its stem without shard marker stands for its quantisation."""
+    name = path.rpartition("/")[2]
+    stem = name[: -len(SUFFIX)] if name.lower().endswith(SUFFIX) else ""
+    if (shard := shard_of(name)) is not None:
+        stem = shard.stem
+    fine = (
+        path.isprintable() and not set("\\?#:") & set(path) and all(p not in ("", ".", "..") for p in path.split("/"))
+    )
+    if not fine or len(path) > _LONGEST_PATH or len(name) > _LONGEST_FILE or name.startswith("."):
+        raise _no_reference(whole)
+    return RemoteRef(HF, repo, stem, path)
 
 
 def _unescaped(text: str) -> str:
     """An address as it was meant: `%2D` is a hyphen (RFC 3986)."""
-    return _ESCAPED.sub(lambda match: bytes.fromhex(match[1].decode()), text.encode()).decode(errors="replace")
+    raw = text.encode(errors="replace")
+    return _ESCAPED.sub(lambda match: bytes.fromhex(match[1].decode()), raw).decode(errors="replace")
 
 
-def _stem(file: str, whole: str) -> str:
-    """The file's name without suffix and shard marker, which stands for its quantisation; "" for a folder."""
-    if not file.lower().endswith(SUFFIX):
-        if "." in file and "/blob/" in whole:
-            raise Malformed(teaching.bad_reference(whole[:200]), "model")
-        return ""
-    shard = shard_of(file)
-    stem = shard.stem if shard else file[: -len(SUFFIX)]
-    if not stem.isprintable() or len(stem) > _LONGEST:
-        raise Malformed(teaching.bad_reference(whole[:200]), "model")
-    return stem
+def _ollama(rest: str, whole: str, hosts: Collection[str] | None) -> RemoteRef:
+    word = rest.rstrip("/")
+    if "ollama.com/" in whole.lower():
+        word = word.removesuffix("/tags")  # its page of all tags
+    match = _OLLAMA.fullmatch(word)
+    if match is not None and _plain(match["repo"]):
+        return _tagged(match)
+    found = None if hosts is None else _hosted(word, hosts)
+    if found is None:
+        raise _no_reference(whole)
+    return found
 
 
-def _ollama(rest: str, whole: str) -> RemoteRef:
-    match = _OLLAMA.fullmatch(rest.rstrip("/"))
+def _hosted(word: str, hosts: Collection[str]) -> RemoteRef | None:
+    """A model of a registry that is named by its host; None where what stands first is no host.
+
+    A first part with a dot is one only in front of two more (`a.b/c` is Hugging Face's), or if it is configured.
+    """
+    match = _HOSTED.fullmatch(word)
     if match is None or not _plain(match["repo"]):
-        raise Malformed(teaching.bad_reference(whole[:200]), "model")
-    repo = match["repo"] if "/" in match["repo"] else f"library/{match['repo']}"
-    return RemoteRef(OLLAMA, repo, match["tag"] or DEFAULT_TAG)
+        return None
+    host = match["host"].lower()
+    if host in _HOSTS:
+        return None
+    if host not in {known.lower() for known in hosts}:
+        dotted = ("." in host or host == "localhost") and "/" in match["repo"] and not word.lower().endswith(_FILES)
+        if dotted or ":" in host or "[" in host:
+            raise Malformed(teaching.registry_not_configured(host), "model")
+        return None
+    return _tagged(match, host)
+
+
+def _address(word: str, hosts: Collection[str]) -> RemoteRef:
+    """`https://…/x.gguf`, or a registry's model as some clients write it."""
+    match = _ADDRESS.fullmatch(word)
+    if match is None or not word.isprintable():
+        raise _no_reference(word)
+    host = match["host"].lower()
+    name, _, port = host.partition("]")[2].rpartition(":") if host.startswith("[") else host.partition(":")
+    if int(port or 0) > 65535:
+        raise _no_reference(word)
+    bare = host.partition("]")[0].lstrip("[") if host.startswith("[") else name
+    if match["scheme"].lower() == "http" and not is_loopback(bare):
+        raise Malformed(teaching.reference_insecure(host), "model")
+    file = _unescaped(match["path"].rpartition("/")[2])
+    if not file.lower().endswith(SUFFIX):
+        found = _hosted(word.partition("://")[2].rstrip("/"), hosts)
+        if found is None:
+            raise Malformed(teaching.address_no_gguf(word[:200]), "model")
+        return found
+    stem = file[: -len(SUFFIX)]
+    if (
+        not stem
+        or not file.isprintable()
+        or len(file) > _LONGEST_FILE
+        or {"/", "\\"} & set(file)
+        or stem.startswith(".")
+    ):
+        raise _no_reference(word)
+    return RemoteRef(URL, stem, file=f"{match['scheme'].lower()}://{host}{match['path']}{match['query'] or ''}")
 
 
 def _plain(repo: str) -> bool:

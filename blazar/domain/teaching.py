@@ -3,7 +3,7 @@
 Clients match on these: rewording one is a breaking change, shows up in the golden file and needs a CHANGELOG entry.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import ceil, floor
 
 
@@ -230,7 +230,10 @@ def others_can(why: str, models: Sequence[str]) -> str:
 
 
 def template_has_no_tools(name: str) -> str:
-    return f"model '{name}' cannot be given tools: its chat template has no place for them, and it would never see them"
+    return (
+        f"model '{name}' cannot be given tools: its chat template has no place for them, and it would never see them; "
+        "ollama_compat = true for this model has them written into its conversations"
+    )
 
 
 def kind_shows_no_prompt(kind: str) -> str:
@@ -1054,8 +1057,100 @@ def download_disk_trouble(path: str, why: str) -> str:
     return f"{path} cannot be written ({why}): what was downloaded so far stays; free some space, or check the folder, and try again"
 
 
+def download_crawls(host: str, seconds: float) -> str:
+    return f"{host} sent next to nothing for {seconds:g} s: what was downloaded so far stays, try again"
+
+
 def download_under_way(name: str) -> str:
     return f"{name} is being downloaded by another process: wait for it, or stop that one"
+
+
+def pull_name_taken(name: str, reference: str) -> str:
+    return (
+        f"a model named '{name}' exists already and is not {reference}: choose another name with --name, "
+        f"or remove it first (blazar rm {name})"
+    )
+
+
+def pull_adapter_taken(path: str, reference: str) -> str:
+    return f"an adapter lies at {path} already and is not {reference}: choose another name with --name, or delete that file"
+
+
+def pull_waits(name: str) -> str:
+    return f"another process is pulling {name}: waiting until it is done"
+
+
+def pull_file_gone(name: str, host: str) -> str:
+    return f"{host} does not have {name}, although it lists it: it may be being replaced, pull again in a while"
+
+
+def pull_odd_path(host: str, path: str) -> str:
+    return f"{host} lists a file under a name that no model's file may have ({path[:100]!r}): nothing was downloaded"
+
+
+def pull_nothing_in(reference: str) -> str:
+    return f"{reference} holds no model that this program serves: no GGUF or safetensors weights, and no LoRA adapter"
+
+
+def pull_part_is_no_file(reference: str) -> str:
+    return f"{reference} is more than one file: a part of a set is named by its file, as in hf:owner/repo/vae/file.safetensors"
+
+
+def pull_draft_is_no_file(reference: str) -> str:
+    return f"{reference} is no single GGUF file, which a draft model must be: name another one with --draft REF"
+
+
+def pull_draft_for_gguf(name: str) -> str:
+    return f"{name} is no GGUF model: a draft can be pulled for those only, pull it without --draft"
+
+
+def pull_draft_unknown(name: str) -> str:
+    return f"no draft model is known that goes with {name}: it was pulled without one; name one with --draft REF"
+
+
+def pull_draft_unavailable(name: str, reference: str, why: str) -> str:
+    return f"{name} is pulled without its draft {reference}: {why}"
+
+
+def pull_draft_at_odds(name: str, draft: str, word: str) -> str:
+    return (
+        f"{draft} cannot guess for {name}, their vocabularies differ ({word}): the model was pulled without a draft; "
+        "name another one with --draft REF"
+    )
+
+
+def pull_draft_no_smaller(name: str, draft: str) -> str:
+    return f"{draft} is not smaller than {name}, so that guessing by it gains nothing: the model was pulled without a draft"
+
+
+def pull_template_left() -> str:
+    return "the registry's template is in a language that engines here do not read: the template inside the weights serves instead"
+
+
+def pull_template_lacking() -> str:
+    return (
+        "the registry's template is in a language that engines here do not read, and the weights have none: "
+        "ChatML serves, which the model may not know"
+    )
+
+
+def pull_parameters_left(names: Sequence[str]) -> str:
+    return f"the registry sets parameters that mean nothing here, which were left out: {', '.join(names)}"
+
+
+def pull_words_left(why: str) -> str:
+    return f"the registry's template, system prompt and messages were left out: {why}"
+
+
+def pull_projector_left(name: str) -> str:
+    return f"the projector that came with {name} does not go with its weights: it takes no pictures"
+
+
+def adapter_pulled(path: str) -> str:
+    return (
+        "this is a LoRA adapter, which is laid over a model: set it with "
+        f"blazar config set model_overrides.MODEL.loras '[\"{path}\"]', MODEL being the model that it was made for"
+    )
 
 
 def downloading(name: str, done: str, total: str) -> str:
@@ -1942,8 +2037,17 @@ def evicted_while_waiting(model: str) -> str:
 
 
 def human_wait(seconds: float) -> str:
-    """Whole seconds, below one second milliseconds (contract)."""
-    return f"{round(seconds)}s" if seconds >= 1 else f"{max(1, round(seconds * 1000))}ms"
+    """Whole seconds, else milliseconds (contract)."""
+    thousandths = max(1, round(seconds * 1000))
+    return f"{thousandths}ms" if thousandths % 1000 else f"{thousandths // 1000}s"
+
+
+def high_waits_briefly(why: str, seconds: float) -> str:
+    return f"{why}; priority high waits at most {human_wait(seconds)}: x-blazar-deadline-ms lets a request wait longer"
+
+
+def still_loading(model: str, seconds: float) -> str:
+    return f"'{model}' is still being loaded after {human_wait(seconds)}, which is all that x-blazar-deadline-ms allows; try again"
 
 
 def all_slots_busy(model: str, seconds: float, waiting: int) -> str:
@@ -1987,6 +2091,50 @@ def fit_queue_long() -> str:
     return "other models are being looked at, and their registry takes long; try again"
 
 
+def pull_all(there: int, files: int) -> str:
+    return f"{there} of {files} files"
+
+
+def pull_note(note: str) -> str:
+    return f"note: {note}"
+
+
+def pull_interrupted(command: str) -> str:
+    return f"interrupted: what came is kept, and {command} goes on from there"
+
+
+def pulled(name: str, size: int, use: str) -> str:
+    return f"pulled '{name}' ({_size(size)}): {use}"
+
+
+def pulled_already(name: str, use: str) -> str:
+    return f"'{name}' is there already, as new as in its registry: {use}"
+
+
+def run_pulls(reference: str) -> str:
+    return f"'{reference}' is not here: downloading it"
+
+
+def run_not_pulled(refused: str, why: str) -> str:
+    return f"{refused}; it could not be downloaded either: {why}"
+
+
+def run_no_model(reference: str, path: str) -> str:
+    return f"'{reference}' is no model that answers by itself: what was downloaded lies at {path}"
+
+
+def pull_needs_reference() -> str:
+    return "say which model to pull, as in: blazar pull qwen3:0.6b, or blazar pull hf:owner/repo:Q4_K_M"
+
+
+def pull_part_spelling(text: str) -> str:
+    return f"'{text[:80]}' names no part: write --with ROLE=REF, such as --with vae=hf:owner/repo/ae.safetensors"
+
+
+def pull_left() -> str:
+    return "nobody waits for this download any more: it was stopped, and what came is kept for the next time"
+
+
 def shutting_down() -> str:
     return "the daemon is stopping; try again when it is back"
 
@@ -2024,6 +2172,50 @@ def bad_pattern(key: str, pattern: str, why: str) -> str:
 
 def bad_reference(text: str) -> str:
     return f"'{text}' names no model of a registry: write hf:owner/repo, hf:owner/repo:QUANT or ollama:name:tag"
+
+
+def pull_is_a_path(path: str) -> str:
+    return f"'{path}' is a file or a folder of this machine, which needs no pull: run blazar import {path}"
+
+
+def registry_not_configured(host: str) -> str:
+    return (
+        f"{host} is no registry that this Blazar was told to ask: add it to model_registries in config.toml "
+        f"(blazar config set model_registries {host}) if you trust it"
+    )
+
+
+def reference_insecure(host: str) -> str:
+    return f"models are fetched from {host} over https alone: write https://, or download the file and run blazar import PATH"
+
+
+def address_no_gguf(address: str) -> str:
+    return (
+        f"'{address}' is no address of a GGUF file (https://…/NAME.gguf), nor of a model of a registry "
+        "(hf:owner/repo:QUANT, ollama:name:tag)"
+    )
+
+
+def one_choice(quant: str, size: int, verdict: str) -> str:
+    """`verdict` is a guess from the size: it is said with "about"."""
+    told = ", ".join([*([_size(size)] if size else []), *([f"{verdict}, about"] if verdict else [])])
+    return f"{quant} ({told})" if told else quant
+
+
+def search_word(longest: int) -> str:
+    return f"a search takes words of up to {longest} characters, such as: blazar search qwen3"
+
+
+def search_limit(most: int) -> str:
+    return f"limit must be a whole number from 1 to {most}"
+
+
+def search_nothing(word: str) -> str:
+    return f"no repository with weights that are served here was found for '{word}': try fewer words"
+
+
+def search_about(repo: str) -> str:
+    return f"sizes and verdicts are about: blazar fit {repo} reads the headers and says them exactly, blazar pull {repo}:QUANT fetches one"
 
 
 def fit_path_elsewhere(path: str) -> str:
@@ -2243,6 +2435,94 @@ def remote_web_page() -> str:
 
 def remote_astray(host: str, to: str) -> str:
     return f"{host} sends us on to {to}, which is not followed"
+
+
+def remote_realm_astray(host: str, realm: str) -> str:
+    return (
+        f"{host} asks for a token from {realm[:120]}, which is not its own address: nothing was sent there; "
+        "if you run that registry, let it name itself, by https"
+    )
+
+
+def remote_no_token() -> str:
+    """`remote_garbled` begins the sentence."""
+    return "it asks for a token and gives none"
+
+
+def remote_unencrypted(variable: str, value: str) -> str:
+    return f"{variable} is '{value[:80]}': models are fetched by https only, but from this machine; write https://"
+
+
+def remote_choices(repo: str, example: str, there: Sequence[str], more: int) -> str:
+    """`there` as `one_choice` says them; `more` are not named."""
+    left = f" and {more} more" if more else ""
+    return f"{repo} holds several models, say which one ({example}): {', '.join(there)}{left}"
+
+
+def choose_of_these(repo: str, example: str, asked: str) -> str:
+    """Below a table of them."""
+    lacks = f"has no quantisation {asked}" if asked else "holds several models"
+    return f"{repo} {lacks}: say which of these, as in blazar pull {example}"
+
+
+def remote_no_file(what: str, file: str, there: Sequence[str]) -> str:
+    listed = f"; it has {', '.join(there[:20])}" if there else ""
+    return f"{what} has no file {file[:200]}{listed}"
+
+
+def remote_pipeline_only(what: str) -> str:
+    return (
+        f"{what} is a set of folders for the diffusers library, which no engine here reads: look for a repository that has the model "
+        "as one .safetensors or .gguf file"
+    )
+
+
+def remote_no_weights(what: str) -> str:
+    return (
+        f"{what} holds no weights that are served here, neither GGUF nor safetensors with their config.json: "
+        "look for a repository of the same model whose name ends in -GGUF"
+    )
+
+
+def remote_projector_taken(name: str, others: Sequence[str]) -> str:
+    return f"of several projectors {name} is taken ({', '.join(others[:8])} are there, too): F16 goes first, then BF16"
+
+
+def remote_folder_passed_over(what: str) -> str:
+    return f"{what} has the model as safetensors, too: the GGUF file is taken"
+
+
+def remote_layer_differs(name: str, kind: str) -> str:
+    """`remote_garbled` begins the sentence."""
+    return f"the {kind} of {name} is not what its digest promises"
+
+
+def remote_layer_large(name: str, kind: str, most: int) -> str:
+    """`remote_garbled` begins the sentence."""
+    return f"the {kind} of {name} is larger than {most >> 20} MiB"
+
+
+def remote_layer_unreadable(name: str, kind: str) -> str:
+    """`remote_garbled` begins the sentence."""
+    return f"the {kind} of {name} cannot be read"
+
+
+def remote_tensors_only(name: str) -> str:
+    return f"{name} is published tensor by tensor for ollama's own engine: pull another tag of it, or its repository on Hugging Face"
+
+
+def remote_no_search(host: str, word: str) -> str:
+    return f"{host} has no search that programs may ask: look for {word!r} on its web pages, then blazar pull NAME"
+
+
+def remote_no_digest(file: str) -> str:
+    """`remote_garbled` begins the sentence."""
+    return f"it names {file[:200]} by no digest"
+
+
+def remote_no_length(file: str) -> str:
+    """`remote_garbled` begins the sentence."""
+    return f"it does not say how long {file[:200]} is"
 
 
 def remote_no_gguf(what: str) -> str:
@@ -2490,8 +2770,10 @@ def key_is_scoped(name: str) -> str:
     return f"API key '{name}' is limited to its models: managing this server needs a key without a models list"
 
 
-def key_not_for_model(key: str, model: str) -> str:
-    return f"API key '{key}' is limited to its models, and '{model[:80]}' is not among them"
+def key_not_for_model(key: str, model: str, allowed: Collection[str]) -> str:
+    shown = sorted(allowed)[:10]
+    rest = [f"{len(allowed) - len(shown)} more"] if len(allowed) > len(shown) else []
+    return f"API key '{key}' may use {_list([*shown, *rest])}, and not '{model[:80]}'"
 
 
 def bad_key_name(name: str) -> str:
@@ -2501,7 +2783,10 @@ def bad_key_name(name: str) -> str:
 
 
 def no_keys_configured() -> str:
-    return "no keys configured: add the first [[keys]] entry in config.toml (or BLAZAR_KEYS env) and restart"
+    return (
+        "no keys configured: add the first [[keys]] entry in config.toml (or BLAZAR_KEYS env) and restart, or run "
+        "blazar keys add NAME on the gateway's machine, which needs no restart"
+    )
 
 
 def last_key() -> str:
@@ -2597,6 +2882,18 @@ def key_of_variable(name: str) -> str:
     return f"API key '{name}' comes from BLAZAR_KEYS and would come back from there: take it out of that variable and restart first"
 
 
+def key_models_empty() -> str:
+    return "models has to name a model at least: null lets the key use all of them, and manage the server"
+
+
+def key_model_missing(key: str, model: str) -> str:
+    return f"API key '{key}' may use '{model[:80]}', and there is no such model"
+
+
+def key_models_unknown(names: Sequence[str]) -> str:
+    return f"no model here is called {_or(names)}: the key may use it as soon as there is one (blazar list shows what there is)"
+
+
 def key_field_unknown(field: str, known: Sequence[str]) -> str:
     return f"'{field[:80]}' is no setting of an API key: there are {_list(known)}"
 
@@ -2613,7 +2910,7 @@ def keys_not_followed() -> str:
 
 
 def key_added(name: str) -> str:
-    return f"API key '{name}' was added: every request needs a key now; its secret is shown this once:"
+    return f"API key '{name}' was added (with keys, every request needs one); its secret is shown this once:"
 
 
 def key_rotated(name: str) -> str:
@@ -2643,15 +2940,24 @@ def first_key_elsewhere(url: str) -> str:
 
 
 _QUOTA = {
-    "max_concurrent": "has {figure} requests at the same time, as many as it may (max_concurrent): send this again when one of them has ended",
-    "rpm": "has made the {figure} requests that it may make in a minute (rpm): the next one may come in {left}",
+    "max_concurrent": "has {figure} request{s} at the same time, as many as it may (max_concurrent): send this again when one of them has ended",
+    "rpm": "has made the {figure} request{s} that it may make in a minute (rpm): the next one may come in {left}",
     "tpm": "has used the {figure} tokens that it may use in a minute (tpm): more are free in {left}",
     "daily_tokens": "has used the {figure} tokens that it may use in a day (daily_tokens): the next day begins in {left}, at midnight UTC",
 }
 
 
 def over_quota(key: str, limit: str, figure: int, wait: float) -> str:
-    return f"API key '{key}' " + _QUOTA[limit].format(figure=figure, left=_time_left(wait))
+    return f"API key '{key}' " + _QUOTA[limit].format(
+        figure=figure, s="" if figure == 1 else "s", left=_time_left(wait)
+    )
+
+
+def quota_promised(key: str, limit: str, figure: int) -> str:
+    return (
+        f"API key '{key}' has requests under way that may use up what is left of its {figure} tokens ({limit}): send this again when "
+        "one of them has ended"
+    )
 
 
 def _time_left(seconds: float) -> str:
@@ -2676,6 +2982,18 @@ def request_unreadable() -> str:
 
 def request_head_too_large() -> str:
     return "the headers of the request are too large together: send fewer or shorter ones"
+
+
+def request_url_too_long() -> str:
+    return "the URL of the request is too long: with the headers it may have 64 KiB (send long values in the body)"
+
+
+def request_target_wrong() -> str:
+    return "what the request asks for is no path: it has to begin with /, or to be a whole URL (http://HOST/PATH)"
+
+
+def method_in_small_letters(method: str) -> str:
+    return f"there is no method {method[:20]}: methods are written in capitals, as in {method[:20].upper()}"
 
 
 def request_coding_unknown() -> str:
@@ -2800,6 +3118,8 @@ _MUST = {
     "custom_id": "1 to 64 letters, digits, '_' or '-'",
     "purpose": '"batch", "user_data", "assistants" or "vision"',
     "switch": '"on" or "off"',
+    "parts": "an object of roles and a reference each",
+    "draft": "true, false or a reference",
 }
 
 
@@ -3061,7 +3381,7 @@ def prompt_too_long(tokens: int, window: int) -> str:
     # Agents look for these very words, of both services, and shorten the conversation where they find them.
     return (
         f"prompt is too long: {tokens} tokens > {window}. This model's maximum context length is its window: "
-        "shorten the prompt or raise ctx; a quantised cache (cache_type) or fewer slots make room for a larger window"
+        "shorten the prompt or raise ctx; a quantised cache (cache_type), fewer slots or fewer layers on the GPU make room for that"
     )
 
 
@@ -3073,6 +3393,24 @@ def prompt_not_shown(model: str) -> str:
     return (
         f"the template of '{model}' could not be rendered with the request's tools written into it; see blazar logs {model}, "
         "give the model another one (chat_template), or send no tools"
+    )
+
+
+def cache_without_embedder() -> str:
+    return (
+        "the semantic cache is enabled and finds nothing: no embedding model serves; load one and keep it (pin), and answers are "
+        "kept and found from then on"
+    )
+
+
+def warn_cache_passed() -> str:
+    return "ignored; 'x-blazar-cache' has no effect here: streams, and requests with tools, pictures or a format, are always computed"
+
+
+def prompt_over_training(tokens: int, window: int) -> str:
+    return (
+        f"prompt is too long: {tokens} tokens > {window}. This model's maximum context length is its window, and it was trained for "
+        "no more: shorten the prompt, or ask a model that was trained for longer ones"
     )
 
 
@@ -3395,10 +3733,6 @@ def batch_results_later(id_: str) -> str:
     return f"batch '{id_[:80]}' is still under way: its results are there when its processing_status is ended"
 
 
-def registry_not_here() -> str:
-    return "pulling models is not part of this build: download the GGUF file and run blazar import PATH"
-
-
 # Command line
 
 
@@ -3433,6 +3767,14 @@ def open_to_others(host: str) -> str:
         f"listening on {host} without any API key: whoever reaches this machine may use it; add [[keys]] to the "
         "configuration, or listen on 127.0.0.1"
     )
+
+
+def already_serving(url: str) -> str:
+    return f"this folder's own daemon listens there already, at {url}: use it as it is, or stop it first (blazar stop)"
+
+
+def daemon_speaks_tls(url: str) -> str:
+    return f"what answers at {url} speaks HTTPS: name it with https:// (--host {url.replace('http://', 'https://', 1)})"
 
 
 def data_dir_locked(path: str) -> str:
@@ -3576,6 +3918,13 @@ def config_restart_needed(keys: Sequence[str]) -> str:
 
 def config_refused_since(problem: str, since: str) -> str:
     return f"{problem} (since {since} the daemon goes on with what it read before)"
+
+
+def keys_file_gone() -> str:
+    return (
+        "config.toml is empty or not there any more, and API keys were in force: they still are, and nothing is read from it; put the "
+        "file back. A restart without it would let everybody in"
+    )
 
 
 def keys_all_gone() -> str:
@@ -3992,6 +4341,7 @@ _WANTS = {
     "model": "must name a model: its name, NAME:TAG, or REMOTE:MODEL",
     "origin": 'must be "*" or an origin such as https://app.example: scheme and host, and a port where it has one, without a path',
     "host": "must be a host name or an address, without scheme, port and wildcards",
+    "registry": "must be a host name or an address, with its port where it has one (registry.example:5000), without scheme and path",
     "environment": "must be letters, digits and _, not beginning with a digit",
     "range": "must be two numbers with a dash between them, such as 0-7",
     "ratios": "must be numbers with commas between them, such as 3,1",
@@ -4797,6 +5147,43 @@ def why_waited(seconds: str, depth: int) -> str:
     return f"it waited {seconds} for a slot; when it came, {others}"
 
 
+def why_waited_in_vain(seconds: str, depth: int) -> str:
+    behind = {0: "with nobody before it", 1: "behind one other"}.get(depth, f"behind {depth} others")
+    return f"it waited {seconds} in line in vain, {behind}"
+
+
+def why_bounded(seconds: str) -> str:
+    return f"it might wait {seconds} at most"
+
+
+def why_joined(trace: str, seconds: str) -> str:
+    return f"it asked the same as {trace}, joined that and waited {seconds} for its answer"
+
+
+def why_in_background() -> str:
+    return "it was accepted; the work was done in the background, and is a request of its own with the same trace"
+
+
+def why_raw_lane() -> str:
+    return "the model's template has no place for tools: they were handed over in words, and what it said was read for calls"
+
+
+def why_none_of_model(model: str) -> str:
+    return f"no request for '{model[:80]}' is remembered"
+
+
+def why_none_of_those() -> str:
+    return "no request that is remembered is of that kind"
+
+
+def why_status_must() -> str:
+    return "'status' must be a number such as 503, a kind such as 5xx, or one of answered, refused, left, broken"
+
+
+def warn_priority(named: str) -> str:
+    return f"ignored; x-blazar-priority '{named[:40]}' is none of high, normal, low: taken as normal"
+
+
 def why_no_wait() -> str:
     return "a slot was free at once"
 
@@ -4834,7 +5221,7 @@ def why_made_room_for_it(count: int) -> str:
 
 
 def why_lane(engine: str, why: str) -> str:
-    return f"{engine} served it" + (f": {why}" if why else "")
+    return f"{engine} served it" + (f", because {why}" if why else "")
 
 
 def why_planned(planned: str, ctx: int, slots: int) -> str:

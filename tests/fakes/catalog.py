@@ -51,6 +51,10 @@ class MemoryModelCatalog(ModelCatalog):
         self._rows[model.name] = model
         self._revision += 1
 
+    def replace_model(self, model: Model) -> None:
+        self._rows[model.name] = model
+        self._revision += 1
+
     def remove_model(self, name: str) -> bool:
         if self._rows.pop(name, None) is None:
             return False

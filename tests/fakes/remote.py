@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
-from blazar.application.ports.remote import Listing, Offer, RemoteFile, RemoteModels
+from blazar.application.ports.downloads import Wanted
+from blazar.application.ports.remote import Found, Listing, Offer, Parcel, RemoteFile, RemoteModels
 from blazar.application.ports.weights import Source
 from blazar.domain import teaching
 from blazar.domain.errors import BlazarError, NotFound
@@ -46,10 +47,14 @@ class MemorySource(Source):
 
 
 class MemoryRegistry(RemoteModels):
-    """`listings` by repository; `opened` names every file that was looked into."""
+    """`listings` by repository, `parcels` by reference, `found` by word; `opened` names every file that was looked into."""
 
-    def __init__(self, listings: Mapping[str, tuple[Offer, ...]], fronts: Mapping[str, bytes] | None = None) -> None:
-        self.listings, self.fronts = dict(listings), dict(fronts or {})
+    def __init__(
+        self, listings: Mapping[str, tuple[Offer, ...]] | None = None, fronts: Mapping[str, bytes] | None = None
+    ) -> None:
+        self.listings, self.fronts = dict(listings or {}), dict(fronts or {})
+        self.parcels: dict[str, Parcel] = {}
+        self.found: dict[str, tuple[Found, ...]] = {}
         self.opened: list[str] = []
         self.closed = 0
         self.stopped: BlazarError | None = None
@@ -65,6 +70,19 @@ class MemoryRegistry(RemoteModels):
             if asked is None:
                 raise NotFound(teaching.remote_no_quant(ref.repo, ref.tag, [offer.quant for offer in offers]))
         return Listing(ref, offers, asked)
+
+    def parcel(self, ref: RemoteRef) -> Parcel:
+        self._check()
+        if str(ref) not in self.parcels:
+            raise NotFound(teaching.remote_not_found(str(ref), "registry.example", None))
+        return self.parcels[str(ref)]
+
+    def wanted(self, file: RemoteFile, path: str) -> Wanted:
+        return Wanted(file.at, path, file.name, file.size, file.sha256)
+
+    def search(self, word: str, limit: int) -> tuple[Found, ...]:
+        self._check()
+        return self.found.get(word, ())[:limit]
 
     def _check(self) -> None:
         if self.stopped is not None:

@@ -22,6 +22,8 @@ def a_served(**changes: Any) -> Served:
         completion_tokens=34,
         stream=True,
         peer="127.0.0.1",
+        known=True,
+        placed=True,
     )
     return served._replace(**changes)
 

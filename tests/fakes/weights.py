@@ -154,6 +154,14 @@ class MemoryWeightFiles(WeightFiles):
         self.content |= {target: self.content[file] for file, target in zip(files, targets, strict=True)}
         return targets, True
 
+    def take(self, name: str, files: tuple[str, ...], names: tuple[str, ...] = ()) -> tuple[str, ...]:
+        links, owned = self.link(name, files, names)
+        if owned:
+            return links
+        targets = tuple(f"{self.folder}/{file_stem(name)}/{one}" for one in names) or self._targets(name, files)
+        self.content |= {target: self.content.pop(file) for file, target in zip(files, targets, strict=True)}
+        return targets
+
     def unlink(self, files: tuple[str, ...], folder: str = "") -> None:
         for file in files:
             parent = file.rpartition("/")[0]

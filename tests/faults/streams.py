@@ -19,10 +19,12 @@ def body_for(text: str, *, stream: bool = True, model: str = "m") -> dict[str, A
 class RawClient:
     """One request on one connection."""
 
-    def __init__(self, port: int, path: str, body: Any, headers: Mapping[str, str] = MappingProxyType({})) -> None:
+    def __init__(
+        self, port: int, path: str, body: Any, headers: Mapping[str, str] = MappingProxyType({}), method: str = "POST"
+    ) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=WATCHDOG)
-        data = json.dumps(body).encode()
-        head = f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+        data = b"" if body is None else json.dumps(body).encode()
+        head = f"{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
         head += "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         self.socket.sendall(f"{head}content-length: {len(data)}\r\nconnection: close\r\n\r\n".encode() + data)
         self.seen = b""

@@ -148,7 +148,8 @@ def test_a_gateway_without_keys_refuses_and_its_owner_makes_the_first(tmp_path: 
         refused = daemon.ask("POST", "/api/keys", {"name": "me"})
         assert refused.status == 403
         assert refused.json()["error"]["message"] == (
-            "no keys configured: add the first [[keys]] entry in config.toml (or BLAZAR_KEYS env) and restart"
+            "no keys configured: add the first [[keys]] entry in config.toml (or BLAZAR_KEYS env) and restart, or run "
+            "blazar keys add NAME on the gateway's machine, which needs no restart"
         )
         with closing(http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=WATCHDOG)) as connection:
             connection.request("GET", "/api/events")

@@ -35,6 +35,10 @@ key = "plm_scoped"
 models = ["m"]
 rpm = 1
 [[keys]]
+name = "tokens"
+key = "plm_tokens"
+tpm = 10
+[[keys]]
 name = "busy"
 key = "plm_busy"
 max_concurrent = 400
@@ -46,6 +50,20 @@ RESTARTED = """
 name = "daily"
 key = "plm_daily"
 daily_tokens = 400
+"""
+
+GUESTS = """
+slots = 1
+[[keys]]
+name = "admin"
+key = "plm_admin"
+[[keys]]
+name = "guest"
+key = "plm_guest"
+[[keys]]
+name = "scoped"
+key = "plm_scoped"
+models = ["m"]
 """
 
 Calls = Callable[..., list[dict[str, Any]]]
@@ -130,6 +148,26 @@ def test_two_hundred_at_once_against_three(cases: Daemon) -> None:
     assert len(rows) == statuses.count(200)
     assert max(row["active"] for row in rows) <= 2  # counted before the request itself
     assert [ask(cases, "three", f"after {number}").status for number in range(3)] == [200] * 3
+
+
+def test_two_hundred_at_once_against_ten_tokens(cases: Daemon) -> None:
+    """Nobody knows yet what the first one costs, and nobody else is let in before (B3); one that leaves holds nothing back."""
+    with RawClient(cases.port, CHAT, body_for("stub:tokens=100000 stub:interval_ms=20"), bearer("tokens")) as first:
+        first.read_until(b"Hello")
+        assert ask(cases, "tokens", "meanwhile").headers["retry-after"] == "1"
+    statuses: list[int] = []
+
+    def one(number: int) -> None:
+        statuses.append(ask(cases, "tokens", f"{number} stub:tokens=20 stub:interval_ms=20").status)
+
+    assert wait_until(lambda: idle(cases), WATCHDOG)
+    threads = [threading.Thread(target=one, args=(number,)) for number in range(200)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(statuses)[1:] == [429] * 199
+    assert "(tpm)" in message(ask(cases, "tokens"))
 
 
 WAVES, WAVE = 20, 50
@@ -249,3 +287,28 @@ def test_a_change_of_the_file_keeps_what_was_used(stub_daemon: StubDaemon) -> No
     daemon.config_file.write_text(text.replace("plm_old", "plm_new").replace("rpm = 2", "rpm = 3"))
     assert wait_until(lambda: daemon.ask("GET", "/v1/models", headers=bearer("old")).status == 401, WATCHDOG)
     assert [ask(daemon, "new", f"again {number}").status for number in range(2)] == [200, 429]
+
+
+def test_who_waits_with_a_key_that_goes_is_not_served(stub_daemon: StubDaemon) -> None:
+    """Its turn comes after its key has gone: 401, and the child never hears of it; what runs with it ends well (B5)."""
+    daemon = stub_daemon(config=GUESTS)
+    statuses: dict[str, int] = {}
+
+    def waits(key: str) -> None:
+        statuses[key] = ask(daemon, key, f"{key} waits stub:tokens=1").status
+
+    with RawClient(daemon.port, CHAT, body_for("stub:tokens=100000 stub:interval_ms=20"), bearer("guest")) as first:
+        first.read_until(b"Hello")
+        threads = [threading.Thread(target=waits, args=(key,)) for key in ("guest", "scoped")]
+        for thread in threads:
+            thread.start()
+        assert wait_until(lambda: _waiting(daemon) == 2, WATCHDOG)
+        assert daemon.ask("DELETE", "/api/keys/guest", headers=bearer("admin")).status == 200
+        changed = daemon.ask("PATCH", "/api/keys/scoped", {"models": ["other"]}, bearer("admin"))
+        assert changed.status == 200, changed.body
+        first.read_until(b"data:")
+    for thread in threads:
+        thread.join()
+    assert statuses == {"guest": 401, "scoped": 403}
+    asked = [row for row in recorded(daemon.home / "record.jsonl", "request") if row["path"] == CHAT]
+    assert len(asked) == 1

@@ -5,7 +5,9 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -162,3 +164,109 @@ def test_a_full_disk_slows_no_request(stub_daemon: StubDaemon) -> None:
         return lint(daemon.ask("GET", "/metrics").body).value("blazar_audit_dropped_total")
 
     assert wait_until(lambda: dropped() == 20, WATCHDOG)
+
+
+def events_of(stream: RawClient) -> list[dict[str, Any]]:
+    """What was heard so far."""
+    lines = stream.seen.decode().splitlines()
+    return [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ") and line[-1] == "}"]
+
+
+def listening(daemon: Daemon, query: str = "", headers: Mapping[str, str] = MappingProxyType({})) -> RawClient:
+    """A stream of events that is heard."""
+    client = RawClient(daemon.port, f"/api/events{query}", None, headers, method="GET")
+    client.read_until(b"\n: ")
+    return client
+
+
+def test_what_a_person_should_hear_of_is_told_while_it_happens(stub_daemon: StubDaemon) -> None:
+    """Who came with a wrong key, and what was wrong with an answer; addresses are not shown to people."""
+    daemon = stub_daemon(KEYS)
+    with listening(daemon, "?scrub=true", BOSS) as shown, listening(daemon, "", BOSS) as whole:
+        refused = {"authorization": "Bearer plm_nobody_0123456789"}
+        assert daemon.ask("GET", "/v1/models/ann@example.com", headers=refused).status == 401
+        assert chat(daemon, headers=BOSS, messages=[{"role": "user", "content": "stub:tokens=0"}]).status == 200
+        for client in (shown, whole):
+            client.read_until(b"event: key_refused")
+            client.read_until(b"event: sentinel_warning")
+            client.read_until(b'"count":1}\n\n')
+        assert wait_until(lambda: any(one["kind"] == "sentinel_warning" for one in events_of(shown)), WATCHDOG)
+    (seen,), (told,) = ([one for one in events_of(each) if one["kind"] == "key_refused"] for each in (shown, whole))
+    assert (seen["path"], seen["peer"]) == ("/v1/models/[mail]", "[address]")
+    assert told["path"] == "/v1/models/ann@example.com"
+    assert "plm_nobody" not in whole.seen.decode()
+
+
+def test_a_stream_of_events_outlives_a_change_of_keys(stub_daemon: StubDaemon) -> None:
+    """What happens after a key was added is heard on the same stream; a key that is deleted hears no more."""
+    daemon = stub_daemon(KEYS)
+    with listening(daemon, "", BOSS) as stream:
+        new = daemon.ask("POST", "/api/keys", {"name": "new"}, BOSS).json()["key"]
+        mine = {"authorization": f"Bearer {new}"}
+        assert wait_until(lambda: daemon.ask("GET", "/v1/models", headers=mine).status == 200, WATCHDOG)
+        with listening(daemon, "", mine) as gone:
+            assert chat(daemon, headers=BOSS).status == 200
+            stream.read_until(b"event: serving")
+            assert daemon.ask("DELETE", "/api/keys/new", headers=BOSS).status in (200, 204)
+            gone.read_all()  # to its end
+            assert daemon.ask("POST", "/api/evict", {"model": "m"}, BOSS).status == 200
+            stream.read_until(b"event: evicted")
+            assert "evicted" not in gone.seen.decode()
+
+
+def test_work_in_the_background_is_counted_as_what_it_is(stub_daemon: StubDaemon) -> None:
+    """When it has ended: one line, its tokens, a story under the trace of its acceptance; whoever is refused at the door writes nothing."""
+    daemon = stub_daemon(KEYS)
+    answer = daemon.ask(
+        "POST", "/v1/responses", {"model": "M:latest", "input": "stub:tokens=3", "background": True}, BOSS
+    )
+    id_, trace = answer.json()["id"], answer.headers["x-blazar-trace-id"]
+    for wrong in ({}, GUEST):
+        chat(daemon, "nobody", headers=wrong)
+    ended = "/v1/responses/" + id_
+    assert wait_until(lambda: daemon.ask("GET", ended, headers=BOSS).json()["status"] == "completed", WATCHDOG)
+    audit = daemon.data / "log" / "audit.jsonl"
+    assert wait_until(lambda: audit.exists() and bool(audit.read_text()), WATCHDOG)
+    (line,) = map(json.loads, audit.read_text().splitlines())
+    assert (line["trace"], line["model"], line["completion_tokens"], line["outcome"]) == (trace, "m", 3, "answered")
+    work, accepted = stories(daemon, f"?trace={trace}", BOSS)
+    assert (work["tokens"]["completion"], work["lane"]["instance"]) == (3, "m")
+    assert any("background" in sentence for sentence in accepted["story"])
+    scrape = lint(daemon.ask("GET", "/metrics", headers=BOSS).body)
+    assert scrape.value("blazar_completion_tokens_total", model="m") == 3
+    assert scrape.value("blazar_requests_total", dialect="openai", model="m", status="200") == 1
+
+
+def test_a_stream_that_is_broken_off_says_so_everywhere(stub_daemon: StubDaemon) -> None:
+    """Its status was told before its client left; the tokens are those that were made until then."""
+    daemon = stub_daemon()
+    with RawClient(daemon.port, CHAT, body_for("long stub:tokens=100000 stub:interval_ms=5")) as client:
+        client.read_until(b"Hello")
+    assert wait_until(lambda: bool(stories(daemon)), WATCHDOG)
+    (story,) = stories(daemon)
+    assert (story["status"], story["outcome"]) == (200, "left")
+    assert story["tokens"]["completion"] > 0
+    audit = daemon.data / "log" / "audit.jsonl"
+    assert wait_until(lambda: audit.exists() and bool(audit.read_text()), WATCHDOG)
+    line = json.loads(audit.read_text())
+    assert (line["outcome"], line["completion_tokens"]) == ("left", story["tokens"]["completion"])
+    assert " left " in (daemon.data / "run" / "daemon.log").read_text()
+
+
+def test_who_waited_in_vain_is_told_how_long(stub_daemon: StubDaemon) -> None:
+    """Refused after its own bound: on the refusal, in the story and in the counters; unknown models were in no line."""
+    daemon = stub_daemon("slots = 1")
+    with RawClient(daemon.port, CHAT, body_for("long stub:tokens=100000 stub:interval_ms=5")) as client:
+        client.read_until(b"Hello")
+        late = chat(daemon, headers={"x-blazar-deadline-ms": "300", "x-blazar-priority": "high"})
+        nobody = chat(daemon, "nobody")
+    assert (late.status, int(late.headers["x-blazar-queue-ms"]) >= 300) == (503, True)
+    assert "x-blazar-queue-ms" not in nobody.headers
+    (story,) = stories(daemon, f"?trace={late.headers['x-blazar-trace-id']}")
+    assert story["timings"]["queue"] >= 0.3
+    assert any("in vain" in sentence for sentence in story["story"])
+    assert "it might wait 300 ms at most" in story["story"]
+    assert "it stood in line as interactive work of high priority" in story["story"]
+    scrape = lint(daemon.ask("GET", "/metrics").body)
+    assert (scrape.value("blazar_queue_wait_seconds_sum", model="m") or 0) >= 0.3
+    assert scrape.value("blazar_queue_wait_seconds_count", model="other") == 0

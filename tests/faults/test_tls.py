@@ -175,3 +175,16 @@ def test_an_expired_one_is_served_and_shouted_about(tmp_path: Path) -> None:
     with Secure(tmp_path, configured(*dated(tmp_path, "20200101000000Z", "20210101000000Z"))) as daemon:
         assert "expired on 2021-01-01" in daemon.cli("doctor").stdout
         assert b"expired on 2021-01-01" in (daemon.run_dir / "daemon.log").read_bytes()
+
+
+def test_the_command_line_is_told_of_https_and_of_its_own_daemon(secure: Secure) -> None:
+    """Named without https:// it hears how to name it; a second `serve` on that port hears whose it is."""
+    for words in (("ps",), ("status",)):
+        plain = secure.cli("--host", f"127.0.0.1:{secure.port}", *words)
+        assert plain.returncode == 4
+        assert f"speaks HTTPS: name it with https:// (--host https://127.0.0.1:{secure.port})" in plain.stderr
+    for words in ((), ("--detach",)):
+        second = secure.cli("serve", "--port", str(secure.port), *words)
+        assert second.returncode == 3
+        assert "this folder's own daemon listens there already" in second.stderr
+    assert secure.ask("GET", "/health").status == 200

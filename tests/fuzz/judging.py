@@ -38,7 +38,9 @@ def judged(call: Call, reply: Reply) -> str:
 def _refusal(call: Call, reply: Reply) -> str:
     late = reply.status == 503 and "x-blazar-deadline-ms" in dict(call.headers)
     if call.method == "HEAD" or call.leave:
-        return "" if reply.status < 500 or late else f"status {reply.status}"
+        # Who leaves reads no sentence: of a pull it is that the registry cannot be reached.
+        far = reply.status == 502 and call.target.startswith("/api/pull")
+        return "" if reply.status < 500 or late or far else f"status {reply.status}"
     dialect = _dialect(call)
     try:
         message = _message(dialect, reply, strict(reply.body))

@@ -226,7 +226,10 @@ SEEDS: Final[dict[str, tuple[Seed, ...]]] = {
     "library.show": _json({"model": "m", "verbose": True}, {"name": "e"}),
     "library.delete": _json({"model": "made"}, {"model": "copied", "force": True}),
     "library.copy": _json({"source": "m", "destination": "copied"}),
-    "library.pull": _json({"model": "m", "stream": True, "insecure": False}),
+    "library.pull": _json(
+        {"model": "m", "stream": True, "insecure": False},
+        {"model": "hf:a/b:Q4_0", "as": "pulled", "with": {"vae": "c/d/e.safetensors"}, "draft": True, "stream": False},
+    ),
     "library.push": _json({"model": "m", "stream": True}),
     "library.create": _json(
         {

@@ -17,10 +17,12 @@ from blazar.adapters.hardware.processes import SystemProcesses
 from blazar.application.engines.install_lane import Offers, Wish
 from blazar.application.engines.remove_engine import Removed
 from blazar.application.engines.update_venv import VenvUpdate
+from blazar.application.models.pulling import Pulled, Step
 from blazar.domain.errors import BadConfig, BlazarError, EngineNotFound, ModelNotFound
 from blazar.domain.kinds import EngineKind, Provenance, Weights
 from blazar.domain.overlay import Overlay
 from blazar.domain.records import Engine, Model
+from blazar.domain.search import Hit
 
 
 class Asked(NamedTuple):
@@ -137,12 +139,19 @@ class FakeModels:
     def __init__(self) -> None:
         self.rows: dict[str, Model] = {}
         self.projectors: dict[str, str] = {}
+        self.judged: dict[str, tuple[str, str]] = {}
         self.created: list[tuple[str, Overlay, bool]] = []
+        self.pulls: list[tuple[Any, ...]] = []
+        self.steps: list[Step] = []
+        self.pulled: Pulled | BaseException = Pulled(model(), fresh=True)
         self.facts: dict[str, Any] = {}
         """What an imported row is, where that is not what its path says."""
 
     def list(self) -> "list[Model]":
         return sorted(self.rows.values(), key=lambda row: row.name)
+
+    def survey(self) -> "list[tuple[Model, str, str]]":
+        return [(row, *self.judged.get(row.name, ("", ""))) for row in self.list()]
 
     def add(self, path: str, name: str | None, parts: Sequence[tuple[str, str]] = ()) -> tuple[Model, bool]:
         weights = Weights.DIFFUSION if parts else Weights.GGUF
@@ -169,6 +178,14 @@ class FakeModels:
     def copy(self, source: str, target: str) -> Model:
         self.rows[target] = model(target, files=self._get(source).files)
         return self.rows[target]
+
+    def pull(self, reference: str, name: str, parts: Any, draft: str, *, told: Any) -> Pulled:
+        self.pulls.append((reference, name, tuple(parts), draft))
+        for step in self.steps:
+            told(step)
+        if isinstance(self.pulled, BaseException):
+            raise self.pulled
+        return self.pulled
 
     def create(self, name: str, overlay: Overlay, *, fresh: bool) -> None:
         self.rows[name] = model(name, files=self._get(overlay.base).files)
@@ -423,6 +440,7 @@ class FakeRoot:
         self.serving: Callable[[argparse.Namespace], int] = lambda _: 0
         self.found: dict[str, Any] = {"sections": []}
         self.fitting: Callable[[Mapping[str, Any]], dict[str, Any]] = dict
+        self.searching: Callable[[str, int], Sequence[Hit]] = lambda *_: ()
         self.remarked: dict[str, list[dict[str, Any]]] = {}
         self.checked: list[str | None] = []
         self.unstartable: BlazarError | None = None
@@ -439,6 +457,9 @@ class FakeRoot:
 
     def fit(self, question: Mapping[str, Any]) -> dict[str, Any]:
         return self.fitting(question)
+
+    def search(self, word: str, limit: int) -> Sequence[Hit]:
+        return self.searching(word, limit)
 
     def diagnose(self) -> dict[str, Any]:
         return self.found

@@ -36,6 +36,7 @@ from blazar.composition.foundation import Foundation
 from blazar.composition.lifespan import running
 from blazar.composition.listener import bind
 from blazar.composition.raw_lanes import handling
+from blazar.composition.registries import registry_hosts
 from blazar.composition.releasing import downloads_of, sources_of
 from blazar.composition.samplers import held_in
 from blazar.composition.securing import certificates_of
@@ -317,11 +318,11 @@ def _releases(built: Built) -> dict[str, Any]:
     sources, downloads = sources_of(built.config, {}), downloads_of(built.config)
     limited = False
     try:
-        downloads.paid(10**9, too_fast)
+        downloads.rules.pay(10**9, too_fast)
     except TimeoutError:
         limited = True
     looks = [row.detail for row in update_rows(built.config.engine_check_secs, ())]
-    found = {"channel": sources.channel, "asset": sources.asset, "connections": downloads.spans_of(1 << 30)}
+    found = {"channel": sources.channel, "asset": sources.asset, "connections": downloads.rules.connections(1 << 30)}
     return {**found, "limited": limited, "looks": looks != [teaching.doctor_updates_off()]}
 
 
@@ -361,6 +362,7 @@ PARTS: Mapping[str, Callable[[Built], Any]] = {
         "registry": registry_url(built.config.capability_registry_url),
     },
     "endpoint": _endpoint,  # socket, and whether the child asks for a secret
+    "pulls.hosts": lambda built: registry_hosts(built.config),
     "probe": lambda built: dict(built.foundation.live.engine_env),
 }
 

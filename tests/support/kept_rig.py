@@ -19,6 +19,7 @@ from blazar.application.ports.saved import Saved
 from blazar.domain.errors import StoreTrouble
 from blazar.domain.tab import Tab
 from tests.fakes.saved import MemorySaved
+from tests.fakes.telemetry import MemoryMeter
 from tests.support.batching import Batches
 from tests.support.lane_rig import DONE, SSE, TRACE, MemoryReply, Rig, chunk, usage_chunk, whole_chat
 
@@ -44,7 +45,8 @@ class KeptRig(Rig):
         super().__init__()
         self.store = Disk()
         keep = KeepAnswer(self.store, self.clock)
-        self.runs = Runs(keep, self.clock)
+        self.meter = MemoryMeter()
+        self.runs = Runs(keep, self.clock, self.meter.on_served)
         self.recall = RecallResponse(self.store, self.runs.running)
         self.completions = Completions(self.store)
         self.files = Batches(self.clock)
@@ -55,6 +57,7 @@ class KeptRig(Rig):
         """Begin a request as the owner of `key`, and wait until the child is asked or it is answered."""
         record = RequestRecord(TRACE, self.clock.now())
         record.key = key
+        self.records.append(record)
         record.tab = None if self.account is None else Tab(self.account)
         reply = MemoryReply()
         raw = json.dumps({"model": "tiny", **body}).encode()

@@ -19,9 +19,10 @@ from blazar.domain.errors import BlazarError, Fault, ModelNotFound
 from blazar.domain.kinds import Task, Weights
 from blazar.domain.manners import LLAMACPP
 from blazar.domain.records import Model
-from blazar.domain.sentinel import Wanted
+from blazar.domain.sentinel import Finding, Wanted
 from blazar.domain.tab import Tab
 from blazar.domain.wire.answer import Answer
+from blazar.domain.wire.seen import Seen
 from blazar.domain.wire.structured import Asked
 from tests.fakes.clock import FakeClock
 from tests.fakes.upstream import FakeExchange, FakeUpstream
@@ -59,12 +60,17 @@ class FakeLease(Lease):
         self.abandoned: list[float | None] = []
         self.said_last = ""
         self.condemned = False
+        self.handed_back: list[Work] = []
 
     def abandon(self, keep_alive: float | None = None) -> None:
         self.abandoned.append(keep_alive)
 
     def release(self, keep_alive: float | None = None, *, failed: bool = False) -> None:
         self.released.append((keep_alive, failed))
+
+    def hand_back(self, work: Work) -> None:
+        self.handed_back.append(work)
+        self.release()
 
     def condemn(self) -> None:
         self.condemned = True
@@ -95,10 +101,13 @@ class FakeLeasing(Leasing):
         self.works.append(work)
         return None if self.busy or model not in ("tiny", "tiny:latest") else self._make()
 
-    async def lease(self, ask: Ask) -> Lease:
-        self.asks.append(ask)
+    def check(self, ask: Ask) -> None:
         if ask.model not in ("tiny", "tiny:latest"):
             raise ModelNotFound(ask.model, ("tiny",))
+
+    async def lease(self, ask: Ask) -> Lease:
+        self.asks.append(ask)
+        self.check(ask)
         if ask.charge is not None:
             ask.charge()
         if not self.busy:
@@ -223,6 +232,13 @@ class WatchedJudge(SchemaJudge):
         finally:
             self.judging -= 1
 
+    async def look_back(self, seen: Seen, wanted: Wanted) -> tuple[Finding, ...]:
+        self.judging += 1
+        try:
+            return await super().look_back(seen, wanted)
+        finally:
+            self.judging -= 1
+
 
 class Rig:
     """Everything around one lane."""
@@ -288,6 +304,10 @@ class Rig:
 
     async def finished(self) -> None:
         """Every request has ended, every lease is back exactly once, no timer is left."""
+        await self.clock.settle()
+        async with asyncio.timeout(20):
+            while self.judge.judging:
+                await asyncio.sleep(0)
         await self.clock.settle()
         for task in self.tasks:
             assert task.done(), "a request hangs"

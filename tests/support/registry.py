@@ -1,4 +1,7 @@
-"""A registry on loopback: canned answers, files served by ranges (or not), redirects to a second server like a content network."""
+"""A server on loopback: canned answers, files served by ranges (or not), redirects, and faults switched on by path.
+
+`tests/support/model_registry.py` speaks the two protocols on top of it, `registry_faults.py` has the switches.
+"""
 
 import json
 import re
@@ -10,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from blazar.application.ports.remote import Offer, RemoteFile
 from tests.support.gguf_files import Gguf
+from tests.support.registry_faults import Faults, Serving, Stored
 
 
 class Asked(NamedTuple):
@@ -17,6 +21,7 @@ class Asked(NamedTuple):
 
     path: str
     headers: dict[str, str]
+    method: str = "GET"
 
 
 class Blob:
@@ -45,15 +50,20 @@ class Drip(NamedTuple):
     head: bool = False
 
 
-Given = Answer | Blob | Drip | Callable[[Asked], Answer]
+Given = Answer | Blob | Drip | Stored | Callable[[Asked], Answer]
 
 
 class Registry:
-    """Answers by path, without its query; anything else is 404. `asked` holds every request in order."""
+    """Answers by path, without its query; anything else is 404. `asked` holds every request in order.
+
+    `faults.set(path, Fault(…))` spoils what is answered there.
+    """
 
     def __init__(self) -> None:
         self.given: dict[str, Given] = {}
         self.asked: list[Asked] = []
+        self.tunnels: list[str] = []
+        self.faults = Faults()
         self.closed = threading.Event()
         registry = self
 
@@ -62,6 +72,14 @@ class Registry:
 
             def do_GET(self) -> None:
                 registry._handle(self)
+
+            def do_HEAD(self) -> None:
+                registry._handle(self)
+
+            def do_CONNECT(self) -> None:
+                """As a proxy that refuses would; who asked for a tunnel is remembered."""
+                registry.tunnels.append(self.path)
+                self.send_error(403)
 
             def log_message(self, *_: Any) -> None:
                 pass
@@ -82,33 +100,60 @@ class Registry:
     def paths(self) -> list[str]:
         return [asked.path for asked in self.asked]
 
+    def find(self, asked: Asked) -> Given:
+        """What is answered; subclasses know more."""
+        path = unquote(urlsplit(asked.path).path)
+        return self.given.get(asked.path) or self.given.get(path) or Answer({"error": "not found"}, 404)
+
     def _handle(self, request: BaseHTTPRequestHandler) -> None:
-        asked = Asked(request.path, {name.lower(): value for name, value in request.headers.items()})
+        asked = Asked(
+            request.path, {name.lower(): value for name, value in request.headers.items()}, request.command or "GET"
+        )
         self.asked.append(asked)
-        given = self.given.get(request.path) or self.given.get(unquote(urlsplit(request.path).path))
-        given = given or Answer({"error": "not found"}, 404)
+        fault = self.faults.take(unquote(urlsplit(asked.path).path))
+        if fault is not None and (fault.status or fault.redirect):
+            location = (("location", fault.redirect),) if fault.redirect else ()
+            _send(request, Answer(b"", fault.status or 302, (*fault.headers, *location)))
+            return
+        given = self.find(asked)
         if isinstance(given, Drip):
             self._drip(request, given)
             return
         if isinstance(given, Blob):
             _send_blob(request, asked, given)
             return
+        if isinstance(given, Stored):
+            Serving(request, given, self.faults, self.closed).serve(fault)
+            return
         answer = given if isinstance(given, Answer) else given(asked)
-        data = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()
-        request.send_response(answer.status)
-        names = {name.lower() for name, _ in answer.headers}
-        for name, value in answer.headers:
-            request.send_header(name, value)
-        if "content-length" not in names:
-            request.send_header("content-length", str(len(data)))
-        request.end_headers()
-        request.wfile.write(data)
+        if fault is not None and answer.status == 200:
+            given = Stored(_body(answer), None, answer.headers)
+            Serving(request, given, self.faults, self.closed).serve(fault)
+            return
+        _send(request, answer)
 
     def _drip(self, request: BaseHTTPRequestHandler, given: Drip) -> None:
         head = b"HTTP/1.1 200 OK\r\n"
         request.wfile.write(head + b"x-slow: " if given.head else head + b"content-length: 100000\r\n\r\n")
         while not self.closed.wait(0.01):
             request.wfile.write(b"1")
+
+
+def _body(answer: Answer) -> bytes:
+    return answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()
+
+
+def _send(request: BaseHTTPRequestHandler, answer: Answer) -> None:
+    data = _body(answer)
+    request.send_response(answer.status)
+    names = {name.lower() for name, _ in answer.headers}
+    for name, value in answer.headers:
+        request.send_header(name, value)
+    if "content-length" not in names:
+        request.send_header("content-length", str(len(data)))
+    request.end_headers()
+    if request.command != "HEAD":
+        request.wfile.write(data)
 
 
 def _send_blob(request: BaseHTTPRequestHandler, asked: Asked, blob: Blob) -> None:

@@ -118,7 +118,7 @@ class DaemonClient:
                 raise Malformed(teaching.host_unusable(self.url), "host") from odd
             connection.sock.settimeout(timeout)
             begun = Answer(self.url, connection, timeout)
-            begun.begin(method, path, data, headers)
+            self._begin(begun, method, path, (data, headers))
             if raise_for_status:
                 self._raise_for_status(begun)
             answer = begun
@@ -126,6 +126,30 @@ class DaemonClient:
             if answer is None:  # Ctrl-C included: the request must not go on at the other end
                 connection.close()
         return answer
+
+    def _begin(self, begun: "Answer", method: str, path: str, said: tuple[bytes | None, dict[str, str]]) -> None:
+        """What hangs up on a plain request, or answers it with no HTTP, may be spoken to by HTTPS."""
+        try:
+            begun.begin(method, path, *said)
+        except Fault:
+            if begun.status or self._tls or not self._greets():
+                raise
+            raise Untrusted(teaching.daemon_speaks_tls(self.url)) from None
+
+    def _greets(self) -> bool:
+        """Whether TLS is spoken there. Nothing is sent by it."""
+        import ssl
+
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        trial = http.client.HTTPSConnection(self._host, self._port, timeout=CONNECT, context=context)
+        try:
+            trial.connect()
+        except OSError:
+            return False
+        finally:
+            trial.close()
+        return True
 
     def _raise_for_status(self, answer: "Answer") -> None:
         """A file that cannot be read is why no key, or an old one, was sent: that is what has to be put right."""

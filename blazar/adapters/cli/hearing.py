@@ -66,13 +66,14 @@ class Ear:
             self.heard.put(Heard(up=True))
             for number, event in told(answer.lines()):
                 self._last = number or self._last
-                self.heard.put(Heard(event=event))
+                if event is not None:
+                    self.heard.put(Heard(event=event))
         self._answer = None
         self.heard.put(Heard(up=False))
 
 
-def told(lines: Iterator[bytes]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The events in a stream of server-sent events, with their numbers. What is no JSON object is passed over."""
+def told(lines: Iterator[bytes]) -> Iterator[tuple[str, dict[str, Any] | None]]:
+    """The events in a stream of server-sent events, with their numbers. Of what is no JSON object only the number is told."""
     number, data = "", ""
     for raw in lines:
         line = raw.decode("utf-8", "replace").rstrip("\r\n")
@@ -82,11 +83,11 @@ def told(lines: Iterator[bytes]) -> Iterator[tuple[str, dict[str, Any]]]:
             number = value if value.isdigit() else ""
         elif field == "data":
             data += value
-        elif not line and data:
+        elif not line and (data or number):
             try:
                 event = json.loads(data)
             except ValueError:
                 event = None
-            if isinstance(event, dict):
-                yield number, event
+            if isinstance(event, dict) or number:
+                yield number, event if isinstance(event, dict) else None
             number = data = ""

@@ -47,5 +47,5 @@ def add_keys(verbs: "Family") -> None:
     rotate = keys.add("rotate", "give an API key a new secret and print that", action="keys-rotate")
     rotate.add_argument("name", metavar="NAME")
     usage = keys.add("usage", "print what an API key used, by UTC day, the newest first", action="keys-usage")
-    usage.add_argument("name", metavar="NAME")
+    usage.add_argument("name", metavar="NAME", help="of one of the keys that 'blazar keys list' shows")
     usage.add_argument("--days", type=int, default=30, metavar="N", help="at most so many days (default: 30)")

@@ -23,8 +23,8 @@ ENVIRONMENT = (
     ("BLAZAR_ENGINE_PATH", "a llama-server of your own, used by the daemon"),
     ("BLAZAR_GH_BASE", "host of engine releases, for GitHub's"),
     ("BLAZAR_REPO", "llama.cpp's repository: OWNER/NAME"),
-    ("HF_TOKEN", "token for private and gated repositories (fit hf:…)"),
-    ("HF_ENDPOINT", "another hub than https://huggingface.co (fit hf:…)"),
+    ("HF_TOKEN", "token for private and gated repositories (hf:…)"),
+    ("HF_ENDPOINT", "another hub than https://huggingface.co (hf:…)"),
     ("BLAZAR_DEBUG", "show tracebacks"),
     ("NO_COLOR", "no colours"),
     ("XDG_CONFIG_HOME", "holds blazar/config.toml (default: ~/.config)"),
@@ -198,6 +198,10 @@ def build_parser(only: Collection[str] = ()) -> argparse.ArgumentParser:
         from blazar.adapters.cli.key_words import add_keys
 
         add_keys(verbs)
+    if not only or "search" in only:
+        from blazar.adapters.cli.search_words import add_search
+
+        add_search(verbs)
     _add_installation(verbs)
     return parser
 
@@ -389,8 +393,9 @@ def _add_models(verbs: Family) -> None:
     create = verbs.add("create", "create a model from a Modelfile: other settings on the same weights, copied nowhere")
     create.add_argument("name", metavar="NAME")
     create.add_argument("-f", "--file", metavar="FILE", default="Modelfile", help="the Modelfile (default: Modelfile)")
-    pull = verbs.add("pull", "download a model from a registry (not part of this build)")
-    pull.add_argument("reference", nargs="?", metavar="REF")
+    from blazar.adapters.cli.pull_words import add_pull
+
+    add_pull(verbs)
 
 
 def _add_children(verbs: Family) -> None:
@@ -409,6 +414,8 @@ def _add_children(verbs: Family) -> None:
     why = verbs.add("why", "say why a request was slow, refused or how it was served; without TRACE list the newest")
     why.add_argument("trace", nargs="?", metavar="TRACE", help="the x-blazar-trace-id of its answer: plm-…")
     why.add_argument("--model", metavar="MODEL", help="only requests for this model")
+    why.add_argument("--key", metavar="NAME", help="only requests with this key")
+    why.add_argument("--status", metavar="STATUS", help="only those that ended so: 503, 5xx, refused, left, broken")
     why.add_argument("-n", "--limit", type=_positive, default=20, metavar="N", help="at most N requests (default: 20)")
     verbs.add("watch", "show what runs, waits and happens, until Ctrl-C; lines where it is piped")
 

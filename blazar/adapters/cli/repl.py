@@ -23,8 +23,8 @@ class Talk(Protocol):
         """One answer, printed as it comes; its last event."""
         ...
 
-    def load(self, model: str) -> None:
-        """Have it ready; raises when it cannot be."""
+    def load(self, model: str) -> str:
+        """Have it ready; what it is called. Raises when it cannot be."""
         ...
 
 
@@ -43,7 +43,7 @@ class Repl:
 
     def run(self) -> None:
         """Until /bye or the end of the input."""
-        self._talk.load(self.model)
+        self.model = self._talk.load(self.model)
         while True:
             try:
                 text = self._next()
@@ -157,8 +157,7 @@ class Repl:
 
     def _load(self, name: str) -> None:
         if name:
-            self._talk.load(name)
-            self.model = name
+            self.model = self._talk.load(name)
             self.messages.clear()
         self._write(teaching.repl_model(self.model))
 

@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from blazar.application.engines.remove_engine import Removed
     from blazar.application.engines.update_engine import Update
     from blazar.application.engines.update_venv import VenvUpdate
+    from blazar.application.models.pulling import Pulled
+    from blazar.application.models.pulling import Told as PullTold
     from blazar.application.ports.processes import Processes
     from blazar.application.ports.venvs import Say
     from blazar.domain.kinds import EngineKind
     from blazar.domain.overlay import Overlay
     from blazar.domain.records import Engine, Model
+    from blazar.domain.search import Hit
 
 Verb = Callable[[argparse.Namespace, "Root"], int]
 
@@ -46,6 +49,10 @@ class Models(Protocol):
         """All rows, by name."""
         ...
 
+    def survey(self) -> "Sequence[tuple[Model, str, str]]":
+        """The same, each with whether it fits here, about, and the kind of engine that would serve it; "" where nobody can say."""
+        ...
+
     def add(self, path: str, name: str | None, parts: Sequence[tuple[str, str]] = ()) -> "tuple[Model, bool]":
         """Import a file, a set or a folder; the row, and whether it was that very model already. `parts`: role and path."""
         ...
@@ -64,6 +71,12 @@ class Models(Protocol):
 
     def copy(self, source: str, target: str) -> "Model":
         """The second row."""
+        ...
+
+    def pull(
+        self, reference: str, name: str, parts: Sequence[tuple[str, str]], draft: str, *, told: "PullTold"
+    ) -> "Pulled":
+        """Fetch what a registry has, and enter it. `told` hears each step."""
         ...
 
     def create(self, name: str, overlay: "Overlay", *, fresh: bool) -> None:
@@ -317,6 +330,10 @@ class Root(Protocol):
 
     def fit(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """The body of POST /api/fit answered here, without a daemon."""
+        ...
+
+    def search(self, word: str, limit: int) -> "Sequence[Hit]":
+        """Models elsewhere by a word, most downloaded first, each with what to take of it here."""
         ...
 
     def diagnose(self) -> dict[str, Any]:

@@ -30,6 +30,15 @@ class DataDirLock:
             raise DataDirLocked(teaching.data_dir_locked(str(self._path.parent.parent))) from refused
         self._file = file
 
+    def is_held(self) -> bool:
+        """Whether a daemon has it now."""
+        try:
+            self.acquire()
+        except DataDirLocked:
+            return True
+        self.release()
+        return False
+
     def release(self) -> None:
         """Idempotent."""
         if self._file is not None:
@@ -53,6 +62,14 @@ class DaemonNote:
 
     def __init__(self, run_dir: Path) -> None:
         self._path = run_dir / "daemon.json"
+
+    def url(self) -> str:
+        """Where it says that a daemon listens; empty where it says nothing."""
+        try:
+            said = json.loads(self._path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return ""
+        return str(said.get("url", "")) if isinstance(said, dict) else ""
 
     def write(self, url: str, pid: int, start_time: str) -> None:
         """Replace it in one step; a reader sees the old note or the new one."""

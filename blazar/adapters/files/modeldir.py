@@ -122,6 +122,21 @@ class DiskWeightFiles(WeightFiles):
                 _link_one(os.path.realpath(beside), str(_companion(Path(targets[0]))))
         return targets, True
 
+    def take(self, name: str, files: tuple[str, ...], names: tuple[str, ...] = ()) -> tuple[str, ...]:
+        links, owned = self.link(name, files, names)
+        if owned:
+            return links
+        targets = self._inside(name, names) if names else self._targets(name, files)
+        moves = [(Path(file), Path(target)) for file, target in zip(files, targets, strict=True)]
+        with suppress(BlazarError):
+            if not names and (beside := self.projector_file(files)):
+                moves.append((Path(beside), _companion(Path(targets[0]))))
+        try:
+            _move_all(moves)
+        except OSError as error:
+            raise StoreTrouble(teaching.disk_trouble(f"moving into {self.folder}", reason_of(error))) from None
+        return targets
+
     def unlink(self, files: tuple[str, ...], folder: str = "") -> None:
         own = Path(folder) if folder and Path(folder).parent == self.folder else None
         for file in files:
@@ -215,6 +230,18 @@ def _link_one(source: str, target: str) -> bool:
             return False
         raise Conflict(teaching.link_in_the_way(target)) from None
     return True
+
+
+def _move_all(moves: Sequence[tuple[Path, Path]]) -> None:
+    """All of them or none, and never onto a file that is there."""
+    with ExitStack() as undo:
+        for source, target in moves:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if target.exists():
+                raise Conflict(teaching.link_in_the_way(str(target)))
+            source.replace(target)
+            undo.callback(target.replace, source)
+        undo.pop_all()
 
 
 def _same_bytes(file: str, other: str) -> bool:

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-import psutil
-
 from blazar.adapters.hardware.cgroups import folders, number
 from blazar.adapters.hardware.figures import whole
 
@@ -25,8 +23,14 @@ class Ram(NamedTuple):
     available: int
 
 
-def machine_ram() -> Ram:
-    """What the kernel says of the whole machine."""
+def machine_ram(root: Path = Path("/")) -> Ram:
+    """What the kernel says of the whole machine. Linux has it in a file; psutil, which costs a list 20 ms, is asked elsewhere."""
+    told = _figures(root / "proc/meminfo")
+    total, available = told.get("MemTotal:", 0), told.get("MemAvailable:", 0)
+    if 0 < available <= total:
+        return Ram(total * 1024, available * 1024)
+    import psutil
+
     memory = psutil.virtual_memory()
     return Ram(memory.total, max(1, memory.available))
 
@@ -63,10 +67,14 @@ def _limit(folder: Path, stat: Mapping[str, int]) -> int | None:
 
 
 def _stat(folder: Path) -> dict[str, int]:
-    """The rows of memory.stat that are a name and a number."""
+    return _figures(folder / "memory.stat")
+
+
+def _figures(file: Path) -> dict[str, int]:
+    """The rows that are a name and a number, whatever its unit; none of a file that cannot be read."""
     try:
-        text = (folder / "memory.stat").read_text(errors="replace")
+        text = file.read_text(errors="replace")
     except OSError:
         return {}
-    rows = (row for line in text.splitlines() if len(row := line.split()) == 2)
+    rows = (row[:2] for line in text.splitlines() if len(row := line.split()) == 2 or row[2:] == ["kB"])
     return {name: figure for name, word in rows if (figure := whole(word)) is not None and figure >= 0}

@@ -7,9 +7,10 @@ from quart import Blueprint, Quart, Response, has_request_context, request, webs
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound, RequestEntityTooLarge
 
 from blazar.adapters.http.errors import Problem, dialect_for, problem
+from blazar.adapters.http.layers.authenticate import KEY_MODELS
 from blazar.adapters.http.layers.doors import BODY_LIMIT
-from blazar.adapters.http.record import RECORD
-from blazar.adapters.http.routes import is_abroad, is_no_id, methods_at
+from blazar.adapters.http.record import RECORD, record_of
+from blazar.adapters.http.routes import Gate, gate_of_row, is_abroad, is_no_id, methods_at
 from blazar.domain import errors, teaching
 
 
@@ -26,10 +27,18 @@ def create_app(blueprints: Iterable[Blueprint]) -> Quart:
     app.url_map.merge_slashes = False  # a redirect would lose the body of a POST in many clients
     for blueprint in blueprints:
         app.register_blueprint(blueprint)
+    app.before_request(_still_allowed)
     app.before_request(_options)
     app.register_error_handler(errors.BlazarError, _refused)
     app.register_error_handler(HTTPException, _http_error)
     return app
+
+
+async def _still_allowed() -> None:
+    """What was routed decides once more: whoever judges a path outside must not be led past it by another reading of it here."""
+    scope: Any = request.scope
+    if KEY_MODELS in scope and request.endpoint is not None and gate_of_row(request.endpoint) is Gate.MANAGE:
+        raise errors.Forbidden(teaching.key_is_scoped(record_of(scope).key))
 
 
 async def _options() -> Response | None:

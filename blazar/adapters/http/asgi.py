@@ -13,6 +13,9 @@ HeaderPairs = Iterable[tuple[bytes, bytes]]
 HEADERS: Final = "blazar.headers"
 """Where `headers_of` keeps its dict in the scope."""
 
+ARRIVED: Final = "blazar.arrived"
+"""In the scope where the whole body lies in our memory already: its client can be neither slow nor say more than it announced."""
+
 
 def headers_of(scope: Scope) -> dict[bytes, bytes]:
     """The request's headers by lower-case name, scanned once per request. Of a repeated name the last counts."""

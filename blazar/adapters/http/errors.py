@@ -29,6 +29,7 @@ STATUS: Final[dict[type[BaseException], int]] = {
     errors.Busy: 503,
     errors.OverQuota: 429,
     errors.StoreTrouble: 500,  # our disk, not the caller's wish
+    errors.NoRoom: 507,  # only pulls say so, and no client of theirs sends one again by itself
     errors.Fault: 500,
     errors.SpawnFailed: 502,
     errors.ChildDied: 502,

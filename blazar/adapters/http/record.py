@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING, Any, Final
 
-from blazar.application.ports.telemetry import Served
+from blazar.application.ports.telemetry import CLIENT_LEFT, Served
 from blazar.domain import teaching
 from blazar.domain.errors import AnswerBroken, BlazarError, ChildDied, EngineSaid, OverQuota
+from blazar.domain.harmless import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
 
 RECORD: Final = "blazar.record"
 """Where it lies in the ASGI scope."""
-CLIENT_LEFT: Final = 499
-"""Recorded where the client went before a status was decided; never sent."""
 LONGEST: Final = 600
 """Characters that are kept of why a request was refused."""
 
@@ -23,18 +22,24 @@ class RequestRecord:
     """Facts for the access log, the counters and the audit line. Times are monotonic seconds."""
 
     __slots__ = (
+        "accepted",
         "cached_tokens",
         "child_status",
         "completion_tokens",
         "dialect",
         "engine",
         "first_byte",
+        "first_word",
         "instance",
         "key",
+        "known",
+        "left",
+        "lined_up",
         "load_seconds",
         "model",
         "notes",
         "parent",
+        "placed",
         "priority",
         "prompt_tokens",
         "queue_depth",
@@ -45,6 +50,7 @@ class RequestRecord:
         "stream",
         "tab",
         "trace",
+        "wait_bound",
         "warnings",
         "weight",
         "work",
@@ -54,15 +60,22 @@ class RequestRecord:
         self.trace = trace
         self.started = started
         self.first_byte = 0.0
+        self.first_word = 0.0  # of a stream: what only keeps a connection open is none
         self.queue_seconds = 0.0
         self.queue_depth = 0
+        self.lined_up = 0.0  # when it got in line; 0: it did not
         self.key = ""
         self.weight = 1.0  # of its key: twice the weight, twice the turns (D16)
         self.tab: Tab | None = None  # where its key's account is charged; None without keys
         self.priority = "normal"  # as admission took it, after a demotion
+        self.wait_bound = 0.0  # seconds that it may stand in line
+        self.placed = False  # it had a place at a child
+        self.left = False  # its client went before the answer had ended
+        self.accepted = False  # the work is done behind its answer, and has a record of its own
         self.work = ""  # the class of it that the queue ranked: tool, interactive, raw_long
         self.notes: list[tuple[float, str, dict[str, Any]]] = []
-        self.model = ""
+        self.model = ""  # what was asked for, until it is known what that means
+        self.known = False
         self.dialect = ""
         self.status = 0
         self.stream = False
@@ -77,9 +90,9 @@ class RequestRecord:
         self.warnings: Sequence[str] = ()
         self.refusal = ""
 
-    def note_depth(self, waiting: int) -> None:
-        """How many waited for the model when this request came."""
-        self.queue_depth = waiting
+    def line_up(self, waiting: int, at: float) -> None:
+        """It gets in line, behind so many. `at` is monotonic."""
+        self.queue_depth, self.lined_up = waiting, at
 
     def note(self, at: float, code: str, /, **facts: Any) -> None:
         """Something out of the ordinary that belongs into this request's story (`why`): a reroute, a retry, a repair, a finding.
@@ -87,6 +100,10 @@ class RequestRecord:
         `at` is monotonic. Most requests have none: what every request has are the fields above.
         """
         self.notes.append((at, code, facts))
+
+    def call_it(self, model: str) -> None:
+        """What the name that was asked for means."""
+        self.model, self.known = model, True
 
     def refuse(self, error: BlazarError) -> None:
         """Why it is not answered, in our own words: an engine's may quote what was asked, and are only for its caller."""
@@ -104,21 +121,22 @@ class RequestRecord:
 
     def served(self, method: str, path: str, dialect: str, peer: str, end: float) -> Served:
         """Everything that is told of it once it has ended."""
-        started = self.started
+        started, stream = self.started, self.stream
+        first = self.first_word if stream else self.first_byte
         return Served(
             trace=self.trace,
             key=self.key,
             method=method,
-            path=path,
+            path=without_secrets(path),
             dialect=self.dialect or dialect,
-            model=self.model,
+            model=without_secrets(self.model),
             status=self.status or CLIENT_LEFT,
             seconds=end - started,
             queue_seconds=self.queue_seconds,
-            first_byte_seconds=self.first_byte - started if self.first_byte else 0.0,
+            first_byte_seconds=first - started if first else 0.0,
             prompt_tokens=self.prompt_tokens,
             completion_tokens=self.completion_tokens,
-            stream=self.stream,
+            stream=stream,
             peer=peer,
             priority=self.priority,
             queue_depth=self.queue_depth,
@@ -127,11 +145,16 @@ class RequestRecord:
             engine=self.engine,
             load_seconds=self.load_seconds,
             child_status=self.child_status,
-            refusal=self.refusal,
+            refusal=without_secrets(self.refusal),
             warnings=self.warnings,
             cached_tokens=self.cached_tokens,
             parent=self.parent,
             notes=[(at - started, code, facts) for at, code, facts in self.notes] if self.notes else (),
+            known=self.known,
+            placed=self.placed,
+            wait_bound=self.wait_bound,
+            left=self.left,
+            accepted=self.accepted,
         )
 
 

@@ -144,7 +144,13 @@ ROUTES: Final = (
     Route("POST", "/api/show", "library.show", Gate.KEY, "Describe one model in ollama's dialect"),
     Route("DELETE", "/api/delete", "library.delete", Gate.MANAGE, "Remove a model"),
     Route("POST", "/api/copy", "library.copy", Gate.MANAGE, "Give a model a second name"),
-    Route("POST", "/api/pull", "library.pull", Gate.MANAGE, "Refused: says how models are added"),
+    Route(
+        "POST",
+        "/api/pull",
+        "library.pull",
+        Gate.MANAGE,
+        "Download a model, or what is newer of it; who asks for the same joins in",
+    ),
     Route("POST", "/api/push", "library.push", Gate.MANAGE, "Refused: nothing is uploaded"),
     Route(
         "POST",
@@ -253,6 +259,13 @@ def methods_at(path: str) -> list[str]:
     """The methods that `path` knows; empty when there is no such path."""
     methods = {route.method for route in routes_at(path)}
     return sorted(methods | {"HEAD"} if "GET" in methods else methods)
+
+
+@cache
+def gate_of_row(key: str) -> Gate:
+    """The gate of whatever `family.name` answers: the strictest of its rows."""
+    gates = {route.gate for route in ROUTES if route.key == key}
+    return Gate.MANAGE if Gate.MANAGE in gates or not gates else Gate.KEY
 
 
 def upload_at(method: str, path: str) -> Route | None:

@@ -128,7 +128,7 @@ def _opened(base: str, secs: float) -> "Web":
         Web,
     )  # brings the HTTP client, 5 MB: a daemon that nobody gave a list need not hold it
 
-    return Web(base, read_secs=secs, whole_secs=secs)
+    return Web(base, read_secs=secs, whole_secs=secs, plain=True)
 
 
 def _bounded(web: "Web", parts: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""Ollama's registry as far as a preview needs it: a tag's manifest, the tags beside it, and where a layer lies.
+"""Ollama's registry: a tag's manifest, the tags beside it, what a pull of it brings, and where a layer lies.
 
 Facts of the API (that of container registries): `GET /v2/REPO/manifests/TAG` answers `layers` of `mediaType`, `digest`, `size`,
 the weights among them as `application/vnd.ollama.image.model`, or a list of `manifests` by digest; `GET /v2/REPO/blobs/DIGEST` redirects to the bytes and takes
@@ -7,15 +7,26 @@ ranges; `GET /v2/REPO/tags/list` answers `tags` where the registry offers it.
 
 import json
 import re
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from blazar.adapters.net.ollama_layers import (
+    LONGEST_TEXT,
+    MOST_TEXTS,
+    TENSOR,
+    TEXTS,
+    Layer,
+    layers_of,
+    parts_of,
+    words_of,
+)
 from blazar.adapters.net.ranges import RangedFile
 from blazar.adapters.net.web import Web
-from blazar.application.ports.remote import Listing, Offer, RemoteFile, RemoteModels
+from blazar.application.ports.downloads import Wanted
+from blazar.application.ports.remote import Found, Listing, Offer, Parcel, RemoteFile, RemoteModels
 from blazar.domain import teaching
-from blazar.domain.errors import BlazarError, NotFound
+from blazar.domain.errors import BlazarError, NotFound, Unserved
+from blazar.domain.parcels import Role
 from blazar.domain.references import RemoteRef
 
 BASE = "https://registry.ollama.ai"
@@ -24,13 +35,10 @@ MOST_TAGS = 32
 MOST_NAMED = 20
 """Of the tags that were not looked at."""
 AT_ONCE = 8
-LARGEST = 2**50
 _MANIFEST = {
     "accept": "application/vnd.docker.distribution.manifest.v2+json, "
     "application/vnd.docker.distribution.manifest.list.v2+json, application/vnd.oci.image.index.v1+json"
 }
-_MODEL = "application/vnd.ollama.image.model"
-_PROJECTOR = "application/vnd.ollama.image.projector"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 
@@ -54,6 +62,24 @@ class OllamaRegistry(RemoteModels):
             unique.setdefault(tuple(file.at for file in offer.files), offer)
         notes = (teaching.fit_more_there(left[:MOST_NAMED], len(left)),) if left else ()
         return Listing(ref, tuple(unique.values()), asked, notes)
+
+    def parcel(self, ref: RemoteRef) -> Parcel:
+        name = _name(ref, ref.tag)
+        layers = self._layers(ref, ref.tag, name)
+        parts = tuple(parts_of(layers, name, lambda digest: self._address(ref, digest)))
+        if all(part.role is Role.PROJECTOR for part in parts):
+            tensors = any(layer.kind == TENSOR for layer in layers)
+            raise NotFound(teaching.remote_tensors_only(name) if tensors else teaching.remote_no_gguf(name))
+        texts = [layer for layer in layers if layer.kind in TEXTS and layer.size][:MOST_TEXTS]
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            bodies = list(pool.map(lambda layer: self._text(ref, layer, name), texts))
+        return Parcel(ref, parts, words_of(list(zip(texts, bodies, strict=True)), name, self._web.garbled))
+
+    def wanted(self, file: RemoteFile, path: str) -> Wanted:
+        return Wanted(file.at, path, file.name, file.size, file.sha256)
+
+    def search(self, word: str, limit: int) -> tuple[Found, ...]:  # noqa: ARG002 - there is nothing to bound
+        raise Unserved(teaching.remote_no_search(self._web.host, word[:80]))
 
     def open(self, file: RemoteFile) -> RangedFile:
         return RangedFile(self._web, file.at, file.name, file.size)
@@ -82,15 +108,30 @@ class OllamaRegistry(RemoteModels):
             return None  # a row less; the tag that was asked for is there
 
     def _offer(self, ref: RemoteRef, tag: str) -> Offer:
-        name = f"{ref.repo.removeprefix('library/')}:{tag}"
-        manifest = self._manifest(ref, tag, name)
-        layers = manifest.get("layers") if isinstance(manifest, dict) else None
-        if not isinstance(layers, list):
-            raise self._web.garbled("its manifest lists no layers")
-        files = tuple(self._layers(ref, name, layers, _MODEL))
+        name = _name(ref, tag)
+        parts = list(parts_of(self._layers(ref, tag, name), name, lambda digest: self._address(ref, digest)))
+        files = tuple(part.file for part in parts if part.role is Role.WEIGHTS)
         if not files:
             raise NotFound(teaching.remote_no_gguf(name))
-        return Offer(tag, _size_of(tag), files, projectors=tuple(self._layers(ref, name, layers, _PROJECTOR)))
+        return Offer(tag, _size_of(tag), files, 0, tuple(part.file for part in parts if part.role is Role.PROJECTOR))
+
+    def _layers(self, ref: RemoteRef, tag: str, name: str) -> tuple[Layer, ...]:
+        return layers_of(self._manifest(ref, tag, name), self._web.garbled)
+
+    def _address(self, ref: RemoteRef, digest: str) -> str:
+        return f"{self._web.base}/v2/{ref.repo}/blobs/{digest}"
+
+    def _text(self, ref: RemoteRef, layer: Layer, name: str) -> bytes:
+        """A small layer, whole; no more of it is read than its manifest says."""
+        if layer.size > LONGEST_TEXT:
+            raise self._web.garbled(teaching.remote_layer_large(name, layer.kind, LONGEST_TEXT))
+        body = bytearray()
+        with self._web.get(self._address(ref, layer.digest), f"the {layer.kind} of {name}") as answer:
+            for part in self._web.parts(answer):
+                body += part
+                if len(body) > layer.size:
+                    raise self._web.garbled(teaching.remote_layer_differs(name, layer.kind))
+        return bytes(body)
 
     def _manifest(self, ref: RemoteRef, tag: str, name: str) -> Any:
         """A tag's manifest; of a list of them, one a runner, the one for our engine's kind of file."""
@@ -108,16 +149,10 @@ class OllamaRegistry(RemoteModels):
     def _one(self, ref: RemoteRef, which: str, name: str) -> Any:
         return self._web.json(f"{self._web.base}/v2/{ref.repo}/manifests/{which}", name, _MANIFEST)[0]
 
-    def _layers(self, ref: RemoteRef, name: str, layers: list[Any], kind: str) -> Iterator[RemoteFile]:
-        for layer in layers[:1000]:
-            if not isinstance(layer, dict) or layer.get("mediaType") != kind:
-                continue
-            digest, size = layer.get("digest"), layer.get("size")
-            if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
-                raise self._web.garbled("its manifest names a layer by no digest")
-            if type(size) is not int or not 0 <= size <= LARGEST:
-                raise self._web.garbled("its manifest gives a layer an impossible size")
-            yield RemoteFile(name, size, f"{self._web.base}/v2/{ref.repo}/blobs/{digest}")
+
+def _name(ref: RemoteRef, tag: str) -> str:
+    """As people say it."""
+    return f"{ref.repo.removeprefix('library/')}:{tag}"
 
 
 def _size_of(tag: str) -> str:

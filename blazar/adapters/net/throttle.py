@@ -4,7 +4,7 @@ from collections.abc import Callable
 from threading import Lock
 
 MEGABYTE = 1_000_000
-_LONGEST_WAIT = 0.25
+_SHORTEST_WAIT, _LONGEST_WAIT = 0.001, 0.25
 """Seconds of one wait: an end of the download, and a changed limit, are noticed between two."""
 
 
@@ -24,7 +24,7 @@ class Throttle:
         """
         pause = self._take(size)
         while pause > 0:
-            wait(min(pause, _LONGEST_WAIT))
+            wait(max(_SHORTEST_WAIT, min(pause, _LONGEST_WAIT)))
             pause = self._take(0)
 
     def _take(self, size: int) -> float:

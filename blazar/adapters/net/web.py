@@ -1,7 +1,8 @@
 """Asking a registry over HTTP: bounded answers, redirects that are looked at, refusals in our words. Knows no registry's API.
 
 The token goes to the registry's own origin and nowhere else. A redirect is followed to other public hosts (a registry's files
-lie on content networks), never from https to http and never to an address of this machine or network.
+lie on content networks), by https alone, and never to an address of this machine or network. Proxies of the environment are
+for the outside: this machine is asked directly.
 """
 
 import json
@@ -14,9 +15,10 @@ from urllib.parse import urlsplit
 import httpx
 
 import blazar
+from blazar.adapters.net.challenges import challenge_in, token_address, token_in
 from blazar.adapters.net.cutoff import Cutoff
 from blazar.domain import teaching
-from blazar.domain.addresses import is_inside
+from blazar.domain.addresses import is_inside, is_loopback
 from blazar.domain.errors import BlazarError, Busy, Forbidden, NotFound, RegistryGarbled, RegistryTrouble
 
 MOST_HOPS = 5
@@ -32,7 +34,8 @@ _TOKEN = re.compile(r"[\x21-\x7e]*")
 class Web:
     """One registry's address, with the token that opens it, for one errand. Connections are kept until `close`.
 
-    `variable` is where users put the token, as sentences name it; None where there is none.
+    `variable` is where users put the token, as sentences name it; None where there is none. `plain`: redirects may lead to http
+    addresses elsewhere.
     """
 
     def __init__(
@@ -43,18 +46,23 @@ class Web:
         variable: str | None = None,
         read_secs: float = READ_SECS,
         whole_secs: float = WHOLE_SECS,
+        plain: bool = False,
     ) -> None:
         self.base = base.rstrip("/")
+        # ODD: a mirror in the clear may lead on in the clear. It has engines, that somebody named it for, and those have digests.
+        self._plain = plain or (self.base.startswith("http:") and not is_loopback(_host_of(self.base)))
         self.host = _place(self.base)
         self._variable = variable
         self._token, self._read_secs = token.strip(), read_secs
+        self._lent = ""  # by the registry itself, to whoever asks
         if not _TOKEN.fullmatch(self._token):
             raise RegistryTrouble(teaching.remote_bad_token(variable or "the token"))
         self._cutoff = Cutoff(whole_secs, lambda secs: RegistryTrouble(teaching.remote_not_done(self.host, secs)))
         timeout = httpx.Timeout(read_secs, connect=CONNECT_SECS)
         headers = {"user-agent": f"blazar/{blazar.__version__}", "accept-encoding": "identity"}
         try:
-            self._client = httpx.Client(timeout=timeout, headers=headers, follow_redirects=False)
+            mounts = _beside_proxies(self.base)
+            self._client = httpx.Client(timeout=timeout, headers=headers, follow_redirects=False, mounts=mounts)
         except (ImportError, ValueError) as odd:  # a proxy of the environment that cannot be used
             raise RegistryTrouble(self._offline(str(odd))) from odd
 
@@ -69,13 +77,16 @@ class Web:
     def json(self, url: str, what: str, headers: Mapping[str, str] | None = None) -> tuple[Any, httpx.Headers]:
         """The JSON at `url` and the answer's headers. `what` is what sentences call the thing asked for."""
         with self.get(url, what, headers) as answer:
-            raw = bytearray()
-            for part in self.parts(answer):
-                raw += part
-                if len(raw) > LONGEST_JSON:
-                    raise self.garbled(f"more than {LONGEST_JSON >> 20} MiB of JSON")
+            return self._decoded(answer), answer.headers
+
+    def _decoded(self, answer: httpx.Response) -> Any:
+        raw = bytearray()
+        for part in self.parts(answer):
+            raw += part
+            if len(raw) > LONGEST_JSON:
+                raise self.garbled(f"more than {LONGEST_JSON >> 20} MiB of JSON")
         try:
-            return json.loads(raw), answer.headers
+            return json.loads(raw)
         except (ValueError, RecursionError):
             raise self.no_json(raw) from None
 
@@ -115,8 +126,9 @@ class Web:
         page = body.lstrip()[:15].lower().startswith((b"<!doctype html", b"<html"))
         return self.garbled(teaching.remote_web_page() if page else "it is no JSON")
 
-    def _follow(self, url: str, what: str, headers: dict[str, str]) -> httpx.Response:
-        for _ in range(MOST_HOPS):
+    def _follow(self, url: str, what: str, headers: dict[str, str], *, lending: bool = True) -> httpx.Response:
+        came: list[httpx.Response] = []
+        while len(came) <= MOST_HOPS:
             self._cutoff.check()
             signed = self._signed(url, headers)
             request = self._client.build_request("GET", url, headers=signed, extensions={"trace": self._cutoff.trace})
@@ -125,24 +137,51 @@ class Web:
             if to is None:
                 with ExitStack() as refused:
                     refused.callback(answer.close)
+                    if lending and self._is_lent(answer, what):
+                        lending = False  # once for one question: what is refused with it is refused
+                        continue
                     self._judge(answer, what)
                     refused.pop_all()
+                answer.history = came  # a registry says what a file is before it sends us to where that lies
                 return answer
             answer.close()
+            came.append(answer)
             self._check_hop(url, to.url)
             url = str(to.url)
         raise self.garbled(f"more than {MOST_HOPS} redirects")
 
     def _signed(self, url: str, headers: Mapping[str, str]) -> dict[str, str]:
         """The token stays with the origin that it is for."""
-        if self._token and _origin(httpx.URL(url)) == _origin(httpx.URL(self.base)):
-            return {**headers, "authorization": f"Bearer {self._token}"}
+        token = self._token or self._lent
+        if token and _origin(httpx.URL(url)) == _origin(httpx.URL(self.base)):
+            return {**headers, "authorization": f"Bearer {token}"}
         return dict(headers)
+
+    def _is_lent(self, answer: httpx.Response, what: str) -> bool:
+        """Whether the registry asked for a token that everybody may have, and it is there now (it ends after minutes)."""
+        if answer.status_code != 401 or self._token or _origin(answer.url) != _origin(httpx.URL(self.base)):
+            return False
+        challenge = challenge_in(answer.headers.get("www-authenticate", ""))
+        if challenge is None:
+            return False
+        address = token_address(challenge, self.base)
+        if address is None:
+            raise RegistryTrouble(teaching.remote_realm_astray(self.host, challenge.realm))
+        answer.close()
+        self._lent = ""
+        with ExitStack() as asked:
+            given = self._follow(address, what, {}, lending=False)
+            asked.callback(given.close)
+            self._lent = token_in(self._decoded(given))
+        if not self._lent:
+            raise self.garbled(teaching.remote_no_token())
+        return True
 
     def _check_hop(self, url: str, to: httpx.URL) -> None:
         if _origin(to) == _origin(httpx.URL(self.base)):
             return
-        downgrade = url.startswith("https:") and to.scheme != "https"
+        safe = to.scheme == "https" or is_loopback(to.host) or self._plain
+        downgrade = not safe or (url.startswith("https:") and to.scheme != "https")
         impossible = (to.port or 0) > 65535
         if (
             impossible
@@ -202,6 +241,30 @@ def checked_base(variable: str, value: str) -> str:
     if not usable:
         raise RegistryTrouble(teaching.remote_no_url(variable, value[:200]))
     return value
+
+
+def secure_base(variable: str, value: str) -> str:
+    """The same of a registry of models: what is sent to it, and which files it names, nobody on the way may read or change."""
+    parts = urlsplit(checked_base(variable, value))
+    if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
+        raise RegistryTrouble(teaching.remote_unencrypted(variable, value[:200]))
+    return value
+
+
+def _beside_proxies(base: str) -> dict[str, httpx.BaseTransport | None]:
+    """Addresses that no proxy of the environment is asked for: it could reach another machine's loopback at most."""
+    own = _host_of(base)
+    places = ["127.0.0.1", "[::1]", "localhost", "*.localhost"]
+    if is_loopback(own):
+        places.append(f"[{own}]" if ":" in own else own)
+    return {f"all://{place}": None for place in places}
+
+
+def _host_of(base: str) -> str:
+    try:
+        return urlsplit(base).hostname or ""
+    except ValueError:
+        return ""
 
 
 def _place(base: str) -> str:

@@ -44,6 +44,10 @@ class SqliteModelCatalog(ModelCatalog):
                 raise Conflict(teaching.name_taken(model.name))
             session.merge(self._row(model))
 
+    def replace_model(self, model: Model) -> None:
+        with self._database.writing() as session:
+            session.merge(self._row(model))
+
     def remove_model(self, name: str) -> bool:
         with self._database.writing() as session:
             row = session.get(ModelRow, name)
@@ -72,6 +76,8 @@ class SqliteModelCatalog(ModelCatalog):
             imported_at=model.imported_at,
             folder=self._anchor.stored(model.folder) if model.folder else "",
             components=json.dumps([[role, self._anchor.stored(file)] for role, file in model.components]),
+            draft=self._anchor.stored(model.draft) if model.draft else "",
+            origin=json.dumps(model.origin._asdict(), ensure_ascii=False) if model.origin else "",
         )
 
 

@@ -1,7 +1,7 @@
 """Bringing a catalog file to the version that `tables` describes. Decides by `PRAGMA user_version`, in one transaction.
 
 Version 3 is version 4 without `engines.kind` (D29), version 4 knew neither where a build came from nor models of several
-files; nothing older was ever written, and nothing newer is touched.
+files, version 5 not what was pulled from where; nothing older was ever written, and nothing newer is touched.
 """
 
 from collections.abc import Callable
@@ -70,9 +70,17 @@ def _add_origins(connection: Connection) -> int:
     return 5
 
 
+def _add_pulls(connection: Connection) -> int:
+    """5 → 6: where a model was pulled from, and the small one that guesses ahead for it."""
+    for column in ("draft VARCHAR NOT NULL DEFAULT ''", "origin VARCHAR NOT NULL DEFAULT ''"):
+        connection.execute(text(f"ALTER TABLE models ADD COLUMN {column}"))
+    return 6
+
+
 # What brings version n further, and to which it brings it.
 _STEPS: dict[int, Callable[[Connection], int]] = {
     0: _create,
     3: _name_engine_kinds,
     4: _add_origins,
+    5: _add_pulls,
 }

@@ -11,9 +11,10 @@ from typing import Any, TypeVar
 
 from blazar.adapters.store.anchor import Anchor
 from blazar.domain.kinds import EngineKind, Provenance, Weights
+from blazar.domain.parcels import Origin
 from blazar.domain.records import Engine, Model
 
-VERSION = 5
+VERSION = 6
 """Of the tables that these readers know; `migrations` brings a file to it."""
 
 _ELSEWHERE = (Provenance.LOCAL, Provenance.EMBEDDED)
@@ -29,7 +30,7 @@ def read_all(record: Callable[[Any, Anchor], _Record], rows: Iterable[Any], anch
 
 def read(record: Callable[[Any, Anchor], _Record], row: Any, anchor: Anchor) -> _Record | None:
     """None for no row, and for one that cannot be read."""
-    with suppress(ValueError, TypeError, AttributeError):
+    with suppress(ValueError, TypeError, AttributeError, KeyError):
         return record(row, anchor) if row is not None else None
     return None
 
@@ -60,6 +61,22 @@ def model_of(row: Any, anchor: Anchor) -> Model:
         imported_at=row.imported_at,
         folder=anchor.live(row.folder) if row.folder else "",
         components=tuple((role, anchor.live(file)) for role, file in json.loads(row.components)),
+        draft=anchor.live(row.draft) if row.draft else "",
+        origin=_origin_of(row.origin),
+    )
+
+
+def _origin_of(text: str) -> Origin | None:
+    """None where it was not pulled. Fields that a newer version adds are not ours to understand."""
+    if not text:
+        return None
+    said = json.loads(text)
+    return Origin(
+        reference=str(said["reference"]),
+        artefact=str(said["artefact"]),
+        licence=str(said.get("licence", "")),
+        pulled_at=float(said.get("pulled_at", 0.0)),
+        marks=tuple(map(str, said.get("marks", ()))),
     )
 
 

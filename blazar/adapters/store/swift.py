@@ -37,6 +37,9 @@ class SwiftModelCatalog(ModelCatalog):
     def add_model(self, model: Model) -> None:
         self._whole().add_model(model)
 
+    def replace_model(self, model: Model) -> None:
+        self._whole().replace_model(model)
+
     def remove_model(self, name: str) -> bool:
         return self._whole().remove_model(name)
 

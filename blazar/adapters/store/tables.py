@@ -1,4 +1,4 @@
-"""The six tables, version 5. Private to the store: rows never leave it, `domain.records` do.
+"""The six tables, version 6. Private to the store: rows never leave it, `domain.records` do.
 
 Lists are JSON texts; paths inside the data folder are relative to it, so that the folder can be moved (contract).
 """
@@ -58,6 +58,8 @@ class ModelRow(Row, table=True):
     imported_at: float
     folder: str = Field(default="", sa_column_kwargs={"server_default": ""})
     components: str = Field(default="[]", sa_column_kwargs={"server_default": "[]"})
+    draft: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    origin: str = Field(default="", sa_column_kwargs={"server_default": ""})
 
 
 class ProfileRow(Row, table=True):

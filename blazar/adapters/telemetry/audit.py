@@ -44,7 +44,10 @@ Not those that only cut texts into tokens, or count them.
 
 
 class AuditLine(msgspec.Struct, frozen=True, gc=False):
-    """The fields of one line, in their order."""
+    """The fields of one line, in their order: those of the specification first.
+
+    `work` to `load_ms` are what a queue must know to be played again: class, bound, and of the time in `ms` what was none of an engine's.
+    """
 
     ts: str
     trace: str
@@ -56,6 +59,13 @@ class AuditLine(msgspec.Struct, frozen=True, gc=False):
     ms: float
     priority: str
     queue_depth: int
+    work: str = ""
+    deadline_ms: float = 0.0
+    queue_ms: float = 0.0
+    load_ms: float = 0.0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    outcome: str = ""
 
 
 def audit_line(at: float, served: Served) -> AuditLine:
@@ -68,9 +78,32 @@ def audit_line(at: float, served: Served) -> AuditLine:
         path=_text(served.path.partition("?")[0]),
         model=_text(served.model[:LONGEST_NAME]),  # no model has a longer name, so nothing that exists is cut
         status=served.status,
-        ms=round(served.seconds * 1000, 1),
+        ms=_milliseconds(served.seconds),
         priority=served.priority,
         queue_depth=served.queue_depth,
+        work=served.work,
+        deadline_ms=_milliseconds(served.wait_bound),
+        queue_ms=_milliseconds(served.queue_seconds),
+        load_ms=_milliseconds(served.load_seconds),
+        prompt_tokens=served.prompt_tokens,
+        completion_tokens=served.completion_tokens,
+        outcome=served.outcome,
+    )
+
+
+def _milliseconds(seconds: float) -> float:
+    return round(seconds * 1000, 1)
+
+
+def _computed(served: Served) -> bool:
+    """Whether a model had to compute for it: it had a place, or an answer that another one's place made.
+
+    Who was refused before that, or only looked, writes no line: anybody could fill the file.
+    """
+    return (
+        served.placed
+        or bool(served.instance)
+        or any(code == "cache" and facts.get("outcome") == "hit" for _, code, facts in served.notes)
     )
 
 
@@ -97,8 +130,8 @@ class AuditLog:
         self._flusher.start()
 
     def on_served(self, served: Served) -> None:
-        """Hand one request over; other requests than generations are nobody's business, nor are methods that only ask."""
-        if served.method == "POST" and served.path.partition("?")[0] in GENERATION:
+        """Hand one request over; other requests than generations are nobody's business, nor is what had no place at a model."""
+        if _computed(served) and served.method == "POST" and served.path.partition("?")[0] in GENERATION:
             self._flusher.put((self._wall(), served))
 
     async def aclose(self) -> None:

@@ -6,11 +6,13 @@ Numbers begin at 1 with every start of the daemon. Tellers may be in any thread,
 import asyncio
 import threading
 from collections import deque
+from collections.abc import Callable
 from typing import Any, Final
 
 from blazar.application.ports.clock import Clock
 from blazar.application.ports.telemetry import EventFeed, Events, Listening, Told
 from blazar.application.supervise.waiting import settle, within
+from blazar.domain.harmless import without_secrets
 
 HISTORY: Final = 256
 """Events that are kept for a listener that comes back; a busy day has about as many in an hour."""
@@ -30,6 +32,7 @@ class Feed(Events, EventFeed):
         self._closed = False
 
     def emit(self, kind: str, **facts: Any) -> None:
+        facts = {name: without_secrets(fact) if isinstance(fact, str) else fact for name, fact in facts.items()}
         self._inner.emit(kind, **facts)
         with self._lock:
             self._last += 1
@@ -38,9 +41,10 @@ class Feed(Events, EventFeed):
             for listener in self._listeners:
                 listener.offer(told)
 
-    def listen(self, after: int | None = None) -> Listening:
+    def listen(self, after: int | None = None, key: str = "") -> Listening:
         with self._lock:
             listener = _Listener(self, self._clock, self._bound, self._since(after))
+            listener.key, listener.since = key, self._last
             if self._closed:
                 listener.end()
             else:
@@ -70,10 +74,11 @@ class Feed(Events, EventFeed):
     async def start(self) -> None:
         """It hears from the beginning."""
 
-    def part(self) -> None:
-        """The end of every listener's stream, once it has what was told before: who comes again is judged again."""
+    def part(self, stays: Callable[[str], bool] = lambda _key: False) -> None:
+        """The end of the streams of those keys that do not stay, once they have what was told before: who comes again is judged again."""
         with self._lock:
-            listeners, self._listeners = self._listeners, set()
+            listeners = [one for one in self._listeners if not stays(one.key)]
+            self._listeners.difference_update(listeners)
         for listener in listeners:
             listener.end()
 
@@ -99,6 +104,7 @@ class _Listener(Listening):
         self._dropped = 0
         self._ended = False
         self._woken: asyncio.Future[None] | None = None
+        self.key = ""
 
     def offer(self, told: Told) -> None:
         """From any thread. ODD: the newest event is dropped, not the oldest: what was read then has no hole in its middle."""

@@ -71,8 +71,13 @@ def access_text(access: Access) -> str:
         *([f"dialect={served.dialect}"] if served.dialect else ()),
         *([f"key={served.key}"] if served.key else ()),
         *([f"queue={served.queue_seconds * 1000:.1f}ms"] if served.queue_seconds > 0 else ()),
-        *([f"first={served.first_byte_seconds * 1000:.1f}ms"] if served.stream else ()),
+        *(
+            [f"first={served.first_byte_seconds * 1000:.1f}ms"]
+            if served.stream and served.first_byte_seconds > 0
+            else ()
+        ),
         *([f"tokens={served.prompt_tokens}+{served.completion_tokens}"] if served.completion_tokens else ()),
+        *(["left"] if served.left else ()),
         f"peer={served.peer}",
         f"trace={served.trace}",
     ]

@@ -16,6 +16,7 @@ from blazar.adapters.telemetry.rotation import GrowingFile
 from blazar.application.config.log_filter import LogFilter
 from blazar.application.ports.clock import Clock
 from blazar.application.ports.telemetry import Served
+from blazar.domain.harmless import without_secrets
 
 ROTATE_AT = 10 * 2**20
 """Bytes at which the file is set aside when the daemon starts (contract)."""
@@ -127,6 +128,7 @@ class DaemonLog:
                 text, detail = access_text(item), ""
             else:
                 text, detail = line_text(item), traceback_text(item.raised)
+            text, detail = without_secrets(text), without_secrets(detail)
             texts.append(f"{text}\n{detail}")
             if self._stderr is not None:
                 self._to_stderr.put(text)

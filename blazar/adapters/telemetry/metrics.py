@@ -1,7 +1,7 @@
 """Counters behind /metrics: plain integers and bisected histograms, put into words only when somebody asks.
 
-Labels are bounded: a model gets its own series when it first succeeds or is spawned, and only the first hundred do; names
-that clients make up all count as "other". Nothing here is ever decremented but what is read at scrape time.
+Labels are bounded: a model of the catalog has one series however it is spelled, and only the first hundred have one; names that
+clients make up all count as "other". Nothing here is ever decremented but what is read at scrape time.
 """
 
 from bisect import bisect_left
@@ -12,8 +12,8 @@ from blazar.application.ports.clock import Clock
 from blazar.application.ports.telemetry import Meter, Served
 from blazar.application.supervise.views import InstanceView
 from blazar.domain.admission.work import Priority, WorkClass
-from blazar.domain.instance.hints import KEPT
 from blazar.domain.instance.machine import GONE, State
+from blazar.domain.names import parse_ref
 
 MODELS_CAP: Final = 100
 OTHER: Final = "other"
@@ -86,12 +86,24 @@ class Histogram:
 class _ModelRow:
     """What is counted a model."""
 
-    __slots__ = ("cached", "completion", "crashes", "first_byte", "per_token", "prompt", "queue", "seconds", "spawns")
+    __slots__ = (
+        "cached",
+        "completion",
+        "crashes",
+        "first_byte",
+        "per_token",
+        "prompt",
+        "queue",
+        "seconds",
+        "spawns",
+        "whole",
+    )
 
     def __init__(self) -> None:
         self.seconds = Histogram(SECONDS)
         self.queue = Histogram(SECONDS)
         self.first_byte = Histogram(SECONDS)
+        self.whole = Histogram(SECONDS)
         self.per_token = Histogram(TOKEN_SECONDS)
         self.prompt = self.cached = self.completion = self.crashes = self.spawns = 0
 
@@ -110,7 +122,6 @@ class PrometheusMeter(Meter):
         self._children: Callable[[], Iterable[InstanceView]] = tuple
         self._totals: list[tuple[str, str, Callable[[], int]]] = []
         self._noted: dict[tuple[str, str], int] = {}
-        self._speeds: dict[str, float] = {}
 
     def watch_children(self, read: Callable[[], Iterable[InstanceView]]) -> None:
         """Where to look for live children at scrape time."""
@@ -121,15 +132,17 @@ class PrometheusMeter(Meter):
         self._totals.append((name, told, read))
 
     def on_served(self, served: Served) -> None:
-        model = self._label(served.model, known=served.status < 400)
+        # What is done in the background counts when it is done.
+        model = "" if served.accepted else self._label(served.model, known=served.known)
         key = (served.dialect, model, served.status)
         self._requests[key] = self._requests.get(key, 0) + 1
         row = self._row(model)
         row.seconds.observe(served.seconds)
-        if served.model:
-            row.queue.observe(served.queue_seconds)
+        if model:
+            if served.placed or served.queue_seconds > 0:
+                row.queue.observe(served.queue_seconds)
             if served.first_byte_seconds > 0:
-                row.first_byte.observe(served.first_byte_seconds)
+                (row.first_byte if served.stream else row.whole).observe(served.first_byte_seconds)
             row.prompt += served.prompt_tokens
             row.cached += served.cached_tokens
             row.completion += served.completion_tokens
@@ -140,11 +153,7 @@ class PrometheusMeter(Meter):
 
     def _time_tokens(self, row: _ModelRow, served: Served) -> None:
         """A buffered answer is told at once, and one of a single token has nothing between its tokens."""
-        seconds = (served.seconds - served.first_byte_seconds) / (served.completion_tokens - 1)
-        row.per_token.observe(seconds)
-        if seconds > 0 and (served.instance in self._speeds or len(self._speeds) < MODELS_CAP):
-            before = self._speeds.get(served.instance)
-            self._speeds[served.instance] = 1 / seconds if before is None else KEPT * before + (1 - KEPT) / seconds
+        row.per_token.observe((served.seconds - served.first_byte_seconds) / (served.completion_tokens - 1))
 
     def _count_notes(self, served: Served) -> None:
         for _, code, facts in served.notes:
@@ -153,12 +162,8 @@ class PrometheusMeter(Meter):
                 key = key if key in self._noted or len(self._noted) < MODELS_CAP else (code, OTHER)
                 self._noted[key] = self._noted.get(key, 0) + 1
 
-    def speed(self, instance: str) -> float | None:
-        """Tokens a second of its last streamed answers, smoothed; None: it had none."""
-        return self._speeds.get(instance)
-
     def on_spawn(self, model: str, seconds: float) -> None:
-        self._row(self._label(model, known=True)).spawns += 1
+        self._row(self._label(parse_ref(model).model, known=True)).spawns += 1
         self._spawn_seconds.observe(seconds)
 
     def on_evicted(self, model: str, cause: str) -> None:  # noqa: ARG002 - the series is by cause alone
@@ -167,7 +172,7 @@ class PrometheusMeter(Meter):
         self._evictions[label] = self._evictions.get(label, 0) + 1
 
     def on_crashed(self, model: str) -> None:
-        self._row(self._label(model, known=True)).crashes += 1
+        self._row(self._label(parse_ref(model).model, known=True)).crashes += 1
 
     def exposition(self) -> bytes:
         return "".join(line for family in self.families() for line in _written(family)).encode(errors="replace")
@@ -196,6 +201,12 @@ class PrometheusMeter(Meter):
         yield Family("blazar_requests_total", "counter", "Finished requests.", requests)
         for name, told, pick in _HISTOGRAMS:
             yield Family(name, "histogram", told, [Point((("model", model),), pick(row)) for model, row in rows])
+        firsts = [
+            Point((("model", model), ("stream", stream)), histogram)
+            for model, row in rows
+            for stream, histogram in (("true", row.first_byte), ("false", row.whole))
+        ]
+        yield Family("blazar_first_byte_seconds", "histogram", _FIRST_BYTE, firsts)
         for name, told, count_of in _COUNTS:
             yield Family(name, "counter", told, [Point((("model", model),), count_of(row)) for model, row in rows])
         told = "Seconds from the decision to load a model until it served."
@@ -239,18 +250,14 @@ class PrometheusMeter(Meter):
 
 _HISTOGRAMS: tuple[tuple[str, str, Callable[[_ModelRow], Histogram]], ...] = (
     ("blazar_request_seconds", "Seconds from a request's arrival to the end of its answer.", lambda row: row.seconds),
-    ("blazar_queue_wait_seconds", "Seconds a request waited for a slot.", lambda row: row.queue),
-    (
-        "blazar_first_byte_seconds",
-        "Seconds from a request's arrival to the first byte of its answer.",
-        lambda row: row.first_byte,
-    ),
+    ("blazar_queue_wait_seconds", "Seconds a request waited for a slot, in vain or not.", lambda row: row.queue),
     (
         "blazar_time_per_token_seconds",
         "Seconds between two tokens of a streamed answer, on average.",
         lambda row: row.per_token,
     ),
 )
+_FIRST_BYTE: Final = "Seconds to the first byte of an answer; of a stream to its first token, comments aside."
 _COUNTS: tuple[tuple[str, str, Callable[[_ModelRow], int]], ...] = (
     ("blazar_prompt_tokens_total", "Tokens of prompts, cached ones included.", lambda row: row.prompt),
     ("blazar_prompt_cached_tokens_total", "Tokens of prompts that an engine still had.", lambda row: row.cached),

@@ -21,7 +21,7 @@ class Observations:
     def on_served(self, served: Served) -> None:
         """A request has ended; nearly every one without a note."""
         for _, note, facts in served.notes:
-            if note == NOTE:
+            if note == NOTE and not facts.get("own"):  # what its caller's own limit did is no news
                 self._observe(served, str(facts.get("code", "")), str(facts.get("detail", "")))
 
     def _observe(self, served: Served, code: str, detail: str) -> None:

@@ -34,6 +34,7 @@ BATCH: Final = 512
 WAITING: Final = 2
 """Batches that may wait for the thread; a collector that hangs longer loses the rest."""
 PATIENCE_SECS: Final = 5.0
+"""For one message from its first byte to the head of its answer, however that comes."""
 LAST_SECS: Final = 2.0
 """For what is left when the daemon ends."""
 TRACES: Final = "/v1/traces"
@@ -113,27 +114,34 @@ class OtlpExport:
     def _send_all(self) -> None:
         import httpx
 
-        # Not the environment's proxies: this goes to the address that was configured, and nowhere else.
-        with httpx.Client(timeout=PATIENCE_SECS, trust_env=False) as client:
+        # A loop of its own: only there an export can be ended that goes on and on, a line of a head at a time.
+        with asyncio.Runner() as runner:
+            # Not the environment's proxies: this goes to the address that was configured, and nowhere else.
+            client = httpx.AsyncClient(timeout=PATIENCE_SECS, trust_env=False)
             while (bundle := self._bundles.get()) is not None:
-                self._send(client, bundle)
+                runner.run(self._send(client, bundle))
+            runner.run(client.aclose())
 
-    def _send(self, client: "httpx.Client", bundle: _Bundle) -> None:
+    async def _send(self, client: "httpx.AsyncClient", bundle: _Bundle) -> None:
         from blazar.adapters.telemetry.otlp_encoding import metric_bytes, span_bytes
 
         sender, requests = self._sender(), bundle.requests
         for at in range(0, len(requests), BATCH):
             batch = requests[at : at + BATCH]
-            if not self._post(client, TRACES, partial(span_bytes, sender, batch)):
+            if not await self._post(client, TRACES, partial(span_bytes, sender, batch)):
                 self.dropped += len(batch)
-        self._post(client, METRICS, partial(metric_bytes, sender, bundle.families, bundle.now))
+        await self._post(client, METRICS, partial(metric_bytes, sender, bundle.families, bundle.now))
 
-    def _post(self, client: "httpx.Client", path: str, encoded: Callable[[], bytes]) -> bool:
+    async def _post(self, client: "httpx.AsyncClient", path: str, encoded: Callable[[], bytes]) -> bool:
         """Whether it was taken. Not tried again: the next batch is on its way, and counters are told as sums."""
         import httpx
 
         try:
-            with client.stream("POST", self._endpoint + path, content=encoded(), headers=_PROTOBUF) as answer:
+            content = encoded()
+            async with (
+                asyncio.timeout(PATIENCE_SECS),
+                client.stream("POST", self._endpoint + path, content=content, headers=_PROTOBUF) as answer,
+            ):
                 why = "" if answer.is_success else str(answer.status_code)
         # What cannot be put into the protocol's numbers is lost, and not the thread with it.
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, TypeError) as error:

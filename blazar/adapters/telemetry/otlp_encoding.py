@@ -79,7 +79,9 @@ def _spans(kept: Kept, resource: Resource, scope: InstrumentationScope) -> Itera
     # Only paths of the lane are few; others hold the names of things.
     name = f"{served.method} {about['url.path']}" if served.instance else served.method
     yield span(name, (begun, ended), context=own, parent=above, kind=SpanKind.SERVER, status=failed, attributes=about)
-    if not served.instance:
+    if not served.placed and served.queue_seconds >= _SHORTEST:
+        yield span("queue", (begun, begun + served.queue_seconds), context=_context(trace), parent=own)  # in vain
+    if not served.placed or not served.instance:
         return
     loaded = begun + served.load_seconds
     granted = loaded + served.queue_seconds
@@ -113,6 +115,7 @@ def _about(kept: Kept) -> dict[str, str | int | float | bool]:
         "blazar.dialect": served.dialect,
         "blazar.priority": served.priority,
         "blazar.stream": served.stream,
+        "blazar.outcome": served.outcome,
     }
     if served.model:
         facts["gen_ai.request.model"] = served.model

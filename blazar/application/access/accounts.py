@@ -1,6 +1,6 @@
 """The accounts of all keys, by name: they outlive a change of the configuration, and a key that is gone for a while. Does no I/O."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from blazar.application.ports.ledger import DayUsage
 from blazar.domain.keys import Key
@@ -24,6 +24,11 @@ class Accounts:
         else:
             account.key = key
         return account
+
+    def bar_others(self, names: Collection[str]) -> None:
+        """What still waits in the name of any other key is not to run."""
+        for name, account in self._by_name.items():
+            account.barred = name not in names
 
     def find(self, name: str) -> Account | None:
         """The account of that name."""

@@ -63,7 +63,8 @@ class ManageKeys:
     async def update(self, caller: str, name: str, settings: Mapping[str, Any]) -> Key:
         """Other settings for one."""
         self.check(caller)
-        return await self._whole(partial(self._take, "changed", caller, partial(self.book.update, name, settings)))
+        act = partial(self.book.update, name, settings)
+        return await self._whole(partial(self._take, "changed", caller, act, changed=sorted(settings)))
 
     async def rotate(self, caller: str, name: str) -> Key:
         """A new secret for one; the one time that it is told."""
@@ -82,7 +83,7 @@ class ManageKeys:
         task.add_done_callback(self._running.discard)
         return await asyncio.shield(task)
 
-    async def _take(self, what: str, caller: str, act: Callable[[Judge], Key]) -> Key:
+    async def _take(self, what: str, caller: str, act: Callable[[Judge], Key], **facts: Any) -> Key:
         """One at a time on the loop: fifty that waited for the file would be all the threads that there are."""
         async with self._turn:
             key: Key = await self.blocking(act, lambda held: check_manager(held, caller))
@@ -90,5 +91,5 @@ class ManageKeys:
             now = next((one for one in self.held() if one.name == key.name), None)
             if now != (None if what == "removed" else key):
                 raise Conflict(teaching.keys_not_followed())
-        self.events.emit(f"key_{what}", name=key.name, by=caller)
+        self.events.emit(f"key_{what}", name=key.name, by=caller, **facts)
         return key

@@ -43,6 +43,10 @@ class Run:
     done: set[str] | None = None
     unsaved: int = 0
     """Journal lines since the last one that outlives a power failure."""
+    tries: int = 0
+    """How often the request whose turn it is was asked in vain."""
+    rests_until: float = 0.0
+    """Monotonic: before that it is not asked again, and others have their turn."""
     place: Place | None = None
     """Where the request under way stands in line."""
     saving: asyncio.Lock = field(default_factory=asyncio.Lock)

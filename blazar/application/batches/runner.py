@@ -1,6 +1,7 @@
 """Which batch is worked on: one request at a time in the whole daemon, the oldest batch first, each for a while.
 
-One at a time, so that a batch never makes two models push each other out, and never takes more than one place from people.
+One at a time, so that a batch never makes two models push each other out, and never takes more than one place from people. One whose
+request is to be asked again later lets the others go first.
 """
 
 import asyncio
@@ -61,10 +62,31 @@ class BatchRunner:
             await self._work.ledger.clock.sleep(AFTER_TROUBLE)
         self._resumed.set()
         while True:
-            while self._queue:
-                await self._one(self._queue.popleft())
             self._wake.clear()
+            while (id_ := self._ready()) is not None:
+                await self._one(id_)
+            await self._until_news()
+
+    def _ready(self) -> str | None:
+        """The first that does not rest, out of the queue. One that was cancelled need not rest any more."""
+        now = self._work.ledger.clock.now()
+        for id_ in self._queue:
+            run = self._runs.get(id_)
+            if run is None or run.rests_until <= now or run.batch.state is not State.IN_PROGRESS:
+                self._queue.remove(id_)
+                return id_
+        return None
+
+    async def _until_news(self) -> None:
+        """A new batch, a cancelled one, or the end of the first rest."""
+        clock = self._work.ledger.clock
+        rests = [self._runs[id_].rests_until for id_ in self._queue]
+        timer = clock.call_later(max(0.0, min(rests) - clock.now()), self._wake.set) if rests else None
+        try:
             await self._wake.wait()
+        finally:
+            if timer is not None:
+                timer.cancel()
 
     async def _resume(self) -> bool:
         ledger = self._work.ledger

@@ -153,17 +153,17 @@ class BatchWork:
             run.place = None
 
     async def _one(self, run: Run, line: Line, until: float) -> bool:
-        """Ask, as often as it is worth it, and write down what came; False where its turn did not come."""
-        batch, tries = run.batch, 0
-        while True:
-            answered = await self._in_turn(run, Question(batch.endpoint, line, batch.owner), until)
-            if answered is None:
-                return False
-            tries += 1
-            pause = pause_before_next(answered, tries)
-            if pause is None or run.batch.state is not State.IN_PROGRESS or self._too_late(run):
-                break
-            await self.ledger.clock.sleep(pause)
+        """Ask, and write down what came; False where its turn did not come, or where it is to be asked once more after a rest."""
+        batch = run.batch
+        answered = await self._in_turn(run, Question(batch.endpoint, line, batch.owner), until)
+        if answered is None:
+            return False
+        run.tries += 1
+        pause = pause_before_next(answered, run.tries)
+        if pause is not None and run.batch.state is State.IN_PROGRESS and not self._too_late(run):
+            run.rests_until = self.ledger.clock.now() + pause
+            return False
+        run.tries = 0
         assert run.done is not None
         number = len(run.done)
         run.unsaved += 1

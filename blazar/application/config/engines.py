@@ -2,11 +2,16 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, Strict
 
 from blazar.application.config.knob import Keys, Knob, Positive, Whole, shaped
 
 Url = Annotated[str, shaped(r"https?://[^\s\x00-\x1f\x7f/?#][^\s\x00-\x1f\x7f]*", "http_url")]
+
+_REGISTRY = r"([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?"
+Registries = Annotated[
+    tuple[Annotated[str, Field(min_length=1), shaped(_REGISTRY, "registry")], ...], Strict(strict=False)
+]
 
 
 class EngineKeys(Keys):
@@ -30,5 +35,8 @@ class EngineKeys(Keys):
     """Connections that one large file is fetched by; 1: a single one, which can be resumed."""
     download_speed_limit_mb: Annotated[Whole, Knob(env=("BLAZAR_DOWNLOAD_SPEED_LIMIT_MB",))] = 0
     """Most megabytes a second of all downloads together. 0: no limit."""
+    # Whoever writes a name here lets `pull HOST/…` send what it asks for there; nothing else of a host is trusted.
+    model_registries: Registries = ()
+    """Hosts (with port, where it is not 443) beside ollama's that speak its protocol: `pull HOST/NAMESPACE/MODEL:TAG` asks them over https."""
     capability_registry_url: Annotated[Url | None, Knob(env=("BLAZAR_CAPABILITY_REGISTRY",), empty=True)] = None
     """Address (https) of the list of builds for special models; unset: the one of this program, which has none; `""`: none is asked."""

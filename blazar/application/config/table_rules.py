@@ -57,6 +57,11 @@ def of_a_remote(config: "Config", model: str) -> bool:
     return model.partition(":")[0] in {remote.name for remote in config.remotes} and ":" in model
 
 
+def local_scopes(config: "Config") -> dict[str, list[str]]:
+    """Of each key the models of this server that it is limited to: what a remote has is not ours to know."""
+    return {key.name: [name for name in key.models if not of_a_remote(config, name)] for key in config.keys}
+
+
 def _twice(table: str, key: str, values: Iterable[str]) -> Iterator[Broken]:
     seen = set[str]()
     for index, value in enumerate(values):

@@ -1,5 +1,6 @@
 """A second name for a model, at the cost of a directory entry."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from blazar.application.models.enrol import enrol
@@ -10,7 +11,8 @@ from blazar.application.ports.clock import Clock
 from blazar.application.ports.overlays import Overlays
 from blazar.application.ports.weights import WeightFiles
 from blazar.domain import teaching
-from blazar.domain.errors import Conflict
+from blazar.domain.draft_pairs import link_name, told_by
+from blazar.domain.errors import BlazarError, Conflict
 from blazar.domain.names import check_name
 from blazar.domain.records import Model
 
@@ -43,6 +45,7 @@ class CopyModel:
             imported_at=self.clock.wall(),
             folder=folder_of(files, names) if owned else model.folder,
             components=moved(model.components, model.files, files),
+            draft=self._draft(model, target) if owned else model.draft,
         )
         try:
             row = enrol(self.catalog, self.weights, alias)
@@ -51,6 +54,13 @@ class CopyModel:
         if self.overlays is not None:
             self.overlays.carry(model.name, target)
         return row
+
+    def _draft(self, model: Model, target: str) -> str:
+        """A link of its own; a draft that cannot be linked is no reason to have no copy."""
+        with suppress(BlazarError):
+            if model.draft:
+                return self.weights.link(link_name(target, *told_by(model.draft)), (model.draft,))[0][0]
+        return ""
 
 
 def _names(model: Model) -> tuple[str, ...]:

@@ -27,4 +27,4 @@ def _withdraw(catalog: ModelCatalog, weights: WeightFiles, model: Model) -> None
     """Unlink what was linked, unless a row under that name is there and names the very same links."""
     winner = catalog.find_model(model.name)
     if model.owned and (winner is None or not set(winner.files) & set(model.files)):
-        weights.unlink(model.files, model.folder)
+        weights.unlink((*model.files, *([model.draft] if model.draft else [])), model.folder)

@@ -50,7 +50,7 @@ class ImportModel:
                 return Imported(present, already=True)
             self._forget(present, facts.files)
         files, owned = self.weights.link(name, facts.files, facts.names)
-        model = self._model(name, facts, files, owned=owned)
+        model = row_of(name, facts, files, owned=owned, at=self.clock.wall())
         row = enrol(self.catalog, self.weights, model)
         return Imported(row, already=row is not model)
 
@@ -60,25 +60,27 @@ class ImportModel:
             self.weights.unlink(tuple(file for file in broken.files if file not in found), broken.folder)
         self.catalog.remove_model(broken.name)
 
-    def _model(self, name: str, facts: FileFacts, files: tuple[str, ...], *, owned: bool) -> Model:
-        return Model(
-            name=name,
-            files=files,
-            sizes=facts.sizes,
-            weights=facts.weights,
-            arch=facts.arch,
-            quant=facts.quant,
-            parameters=facts.parameters,
-            ctx_train=facts.ctx_train,
-            embedding_length=facts.embedding_length,
-            pooling=facts.pooling,
-            template=facts.template,
-            owned=owned,
-            digest=facts.digest,
-            imported_at=self.clock.wall(),
-            folder=folder_of(files, facts.names) if owned else facts.folder,
-            components=moved(facts.components, facts.files, files),
-        )
+
+def row_of(name: str, facts: FileFacts, files: tuple[str, ...], *, owned: bool, at: float) -> Model:
+    """The row of what was inspected; `files` are where its files lie now."""
+    return Model(
+        name=name,
+        files=files,
+        sizes=facts.sizes,
+        weights=facts.weights,
+        arch=facts.arch,
+        quant=facts.quant,
+        parameters=facts.parameters,
+        ctx_train=facts.ctx_train,
+        embedding_length=facts.embedding_length,
+        pooling=facts.pooling,
+        template=facts.template,
+        owned=owned,
+        digest=facts.digest,
+        imported_at=at,
+        folder=folder_of(files, facts.names) if owned else facts.folder,
+        components=moved(facts.components, facts.files, files),
+    )
 
 
 def folder_of(files: Sequence[str], names: Sequence[str]) -> str:

@@ -41,5 +41,6 @@ class RemoveModel:
 
     def _ours_alone(self, model: Model) -> tuple[str, ...]:
         """Without files that another row refers to: a copy does where a further hardlink was impossible (EMLINK)."""
-        others = {file for other in self.catalog.list_models() if other.name != model.name for file in other.files}
-        return tuple(file for file in model.files if file not in others)
+        rows = self.catalog.list_models()
+        others = {file for other in rows if other.name != model.name for file in (*other.files, other.draft)}
+        return tuple(file for file in (*model.files, model.draft) if file and file not in others)

@@ -18,6 +18,7 @@ from blazar.application.ports.weights import WeightFiles
 from blazar.application.supervise.views import InstanceView, Supervising
 from blazar.domain import teaching
 from blazar.domain.errors import BlazarError
+from blazar.domain.keys import scopes_in_vain
 from blazar.domain.kinds import EngineKind, Provenance
 from blazar.domain.records import Engine, Gpu, Machine
 
@@ -50,7 +51,7 @@ class Installation(NamedTuple):
 
     `config_found` is whether there is a file; `engine_trouble` says why the engine of BLAZAR_ENGINE_PATH cannot be used. Of a
     daemon: `refused_since` when the file that it cannot use came (`problems`), `restart_needed` keys that only a restart changes.
-    `warnings`: what of the configuration is accepted and should be known. `pins`: engines that overrides name, for which models.
+    `warnings`: what of the configuration is accepted and should be known. `scopes`: models that keys are limited to. `pins`: engines that overrides name, for which models.
     """
 
     version: str
@@ -65,6 +66,7 @@ class Installation(NamedTuple):
     restart_needed: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     pins: Mapping[str, Sequence[str]] = MappingProxyType({})
+    scopes: Mapping[str, Sequence[str]] = MappingProxyType({})
     certificate: Row | None = None  # what HTTPS is spoken with
 
 
@@ -222,6 +224,8 @@ class Diagnose:
                 yield Row(model.name, FAIL, told, teaching.doctor_model_remedy(model.name))
         for name in sorted(set(self.installation.overridden) - {model.name for model in models}):
             yield Row(name, WARN, teaching.doctor_override_without_model(name), teaching.doctor_override_remedy())
+        for key, name in scopes_in_vain(self.installation.scopes, [model.name for model in models]):
+            yield Row(name, WARN, teaching.key_model_missing(key, name), teaching.doctor_override_remedy())
 
     def _channels(self) -> Iterator[Row]:
         yield from self.updates()

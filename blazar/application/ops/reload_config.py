@@ -41,6 +41,10 @@ class ReloadConfig:
             except BadConfig as bad:
                 self._refuse(bad.problems, asked=asked)
                 return
+            if self.live.config.keys and not wanted.config.keys and _says_nothing(wanted):
+                # Lost rather than meant: nothing that goes wrong with a file may let everybody in.
+                self._refuse((teaching.keys_file_gone(),), asked=asked)
+                return
             await self._take(wanted, asked=asked)
 
     def _refuse(self, problems: tuple[str, ...], *, asked: bool) -> None:
@@ -66,3 +70,8 @@ class ReloadConfig:
             self.events.emit("restart_needed", keys=pending, why=teaching.config_restart_needed(pending))
         if running.config.keys and not kept.config.keys:
             self.events.emit("gateway_open", why=teaching.keys_all_gone())
+
+
+def _says_nothing(loaded: Loaded) -> bool:
+    """Whether no word of it is from the file: it is empty, or not there."""
+    return not any(origin.layer == "file" for origin in loaded.origins.values())

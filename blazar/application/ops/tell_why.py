@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from blazar.application.ops.why_words import story_of
 from blazar.application.ports.recollection import Happenings, Kept, Requests
-from blazar.application.ports.telemetry import Told
+from blazar.application.ports.telemetry import Served, Told
 from blazar.domain import teaching
 from blazar.domain.errors import NotFound
 from blazar.domain.names import resolve
@@ -35,10 +35,11 @@ class TellWhy:
     scrub: Callable[[], Callable[[str], str]]
 
     def __call__(
-        self, trace: str = "", model: str = "", limit: int = NEWEST, key: str | None = None
+        self, trace: str = "", model: str = "", limit: int = NEWEST, key: str | None = None, **only: str
     ) -> dict[str, list[dict[str, Any]]]:
         """The stories, newest first. `key`: only requests that came with it. Raises `NotFound` for a trace that nobody remembers.
 
+        `only`: `status` as a number, as `4xx` or as how it ended, and `named`, the key of which an unscoped caller wants to hear.
         Without a trace only what was about a model or was refused: whoever watches asks every second, and always well.
         """
         meant = (
@@ -47,6 +48,7 @@ class TellWhy:
             if (kept.served.trace == trace if trace else kept.served.model or kept.served.status >= 400)
             and (not model or _is(model, kept.served.instance) or _is(model, kept.served.model))
             and (key is None or kept.served.key == key)
+            and _wanted(kept.served, **only)
         )
         found = [kept for kept, _ in zip(meant, range(limit), strict=False)]
         if trace and not found:
@@ -54,16 +56,20 @@ class TellWhy:
         scrub = self.scrub()
         return {"requests": [_scrubbed(self._story(kept, scoped=key is not None), scrub) for kept in found]}
 
+    def _during(self, kept: Kept) -> list[Told]:
+        found = self.happenings.between(kept.at, kept.ended + AFTERWARDS)
+        return [told for told in found if told.at <= kept.ended or _belongs(told, kept.served)]
+
     def _story(self, kept: Kept, *, scoped: bool) -> dict[str, Any]:
         served = kept.served
         name = served.instance or served.model
-        during = self.happenings.between(kept.at, kept.ended + AFTERWARDS) if name else ()
+        during = self._during(kept) if name else []
         own = [told for told in during if _is(name, str(told.facts.get("model", "")))]
         key = served.instance or next((str(told.facts["model"]) for told in own), name)
         before = self.happenings.last(key, kept.at) if name else ()
         gone = [told for told in during if _made_room(told) and told not in own] if _loads(kept, own) else []
         born = next((told for told in reversed([*before, *own]) if told.kind == "serving"), None)
-        if not served.instance:
+        if not served.placed:
             born = None  # it got to no child: which one served before is not its story
         facts = {
             "trace": served.trace,
@@ -75,6 +81,7 @@ class TellWhy:
             "key": served.key,
             "stream": served.stream,
             "status": served.status,
+            "outcome": served.outcome,
             "refusal": served.refusal or None,
             "priority": served.priority,
             "work": served.work or None,
@@ -95,8 +102,19 @@ class TellWhy:
         return facts | {"story": story_of(kept, own, before, _gone(gone, scoped=scoped), born)}
 
 
+def _belongs(told: Told, served: Served) -> bool:
+    """What happened after its end is another one's story, but the death of the engine that it failed by."""
+    return told.kind == "failed" and served.outcome in ("refused", "broken")
+
+
 def _is(asked: str, known: str) -> bool:
     return bool(known) and (asked == known or resolve(asked, (known,)) == known)
+
+
+def _wanted(served: Served, named: str = "", status: str = "") -> bool:
+    if named and served.key != named:
+        return False
+    return status in ("", str(served.status), f"{served.status // 100}xx", served.outcome)
 
 
 def _loads(kept: Kept, own: Sequence[Told]) -> bool:
@@ -148,14 +166,15 @@ def _timings(kept: Kept) -> dict[str, float | None]:
 
 
 def _events(own: Sequence[Told], before: Sequence[Told], gone: Sequence[Told]) -> list[dict[str, Any]]:
-    """Those of its time, behind the last ones before it: what they led to."""
+    """Those of its time; the last ones before it say only what its model was doing then."""
     rows, answering = [], False
     for told in sorted([*(one for one in before if one not in own), *own, *gone], key=lambda told: told.at):
         facts = dict(told.facts)
         if told.kind == "failed" and answering:
             facts.pop("why", None)  # what an engine said last while it answered may quote what it was asked
         answering = told.kind == "serving" or (answering and told.kind not in _ENDS)
-        rows.append({"at": rfc3339(told.at), "kind": told.kind, **facts})
+        if told in own or told in gone:
+            rows.append({"at": rfc3339(told.at), "kind": told.kind, **facts})
     return rows
 
 

@@ -3,12 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from blazar.application.ports.recollection import Kept
-from blazar.application.ports.telemetry import Served, Told
+from blazar.application.ports.telemetry import BROKEN, CLIENT_LEFT, Served, Told
 from blazar.domain import teaching
 
 _NOTICED = 0.01
 """Seconds below which nobody waited."""
-_LEFT = 499
 
 
 def story_of(
@@ -18,7 +17,7 @@ def story_of(
     served = kept.served
     loaded = served.load_seconds > 0 or any(told.kind == "loading" for told in own)
     sentences = [*(_load(kept, own, before, gone) if loaded else ()), *_queue(served)]
-    if served.instance:
+    if served.placed:
         why = str(born.facts.get("why") or "") if born is not None else ""
         sentences.append(teaching.why_lane(served.engine, why))
     if born is not None and born.facts.get("planned"):
@@ -46,31 +45,22 @@ def _load(kept: Kept, own: Sequence[Told], before: Sequence[Told], gone: Sequenc
 
 
 def _queue(served: Served) -> Iterator[str]:
-    if served.queue_seconds >= _NOTICED:
-        yield teaching.why_waited(seconds(served.queue_seconds), served.queue_depth)
+    joined = next((facts for _, code, facts in served.notes if code == "joined"), None)
+    waited = seconds(served.queue_seconds)
+    if joined is not None:
+        yield teaching.why_joined(str(joined.get("trace")), waited)
+    elif served.queue_seconds >= _NOTICED:
+        say = teaching.why_waited if served.placed else teaching.why_waited_in_vain
+        yield say(waited, served.queue_depth)
         yield teaching.why_ranked(served.priority, served.work or "interactive")
-    elif served.instance:
+        if not served.placed and served.wait_bound:
+            yield teaching.why_bounded(seconds(served.wait_bound))
+    elif served.placed:
         yield teaching.why_no_wait()
 
 
 def _end(served: Served) -> Iterator[str]:
-    if served.child_status:
-        yield teaching.why_served_by_engine_status(served.child_status)
-    if served.status == _LEFT:
-        yield teaching.why_left()
-    elif served.status >= 400:
-        yield teaching.why_refused(served.status, served.refusal)
-    else:
-        yield teaching.why_answered(served.status)
-        noted = {code for _, code, _ in served.notes}
-        if served.refusal or "failed_in_stream" in noted:
-            yield teaching.why_broke()
-        elif "client_left" in noted:
-            yield teaching.why_left_midway()
-    if any(code == "cache" and facts.get("outcome") == "hit" for _, code, facts in served.notes):
-        yield teaching.why_remembered()
-    for observed in dict.fromkeys(str(facts.get("detail")) for _, code, facts in served.notes if code == "sentinel"):
-        yield teaching.why_observed(observed)
+    yield from _answer(served)
     first = seconds(served.first_byte_seconds) if served.first_byte_seconds else ""
     yield teaching.why_timed(first, seconds(served.seconds))
     if served.prompt_tokens or served.completion_tokens:
@@ -79,12 +69,37 @@ def _end(served: Served) -> Iterator[str]:
         )
 
 
+def _answer(served: Served) -> Iterator[str]:
+    if served.child_status:
+        yield teaching.why_served_by_engine_status(served.child_status)
+    if served.status == CLIENT_LEFT:
+        yield teaching.why_left()
+    elif served.status >= 400:
+        yield teaching.why_refused(served.status, served.refusal)
+    else:
+        yield teaching.why_answered(served.status)
+        noted = {code for _, code, _ in served.notes}
+        if served.refusal or BROKEN in noted:
+            yield teaching.why_broke()
+        elif served.left:
+            yield teaching.why_left_midway()
+    if served.accepted:
+        yield teaching.why_in_background()
+    if any(code == "raw_lane" for _, code, _ in served.notes):
+        yield teaching.why_raw_lane()
+    if any(code == "cache" and facts.get("outcome") == "hit" for _, code, facts in served.notes):
+        yield teaching.why_remembered()
+    for observed in dict.fromkeys(str(facts.get("detail")) for _, code, facts in served.notes if code == "sentinel"):
+        yield teaching.why_observed(observed)
+
+
 def speed_of(served: Served) -> str:
     """Tokens a second of a streamed answer; empty where that cannot be told."""
     spent = served.seconds - served.first_byte_seconds
     if not served.stream or not served.first_byte_seconds or served.completion_tokens < 2 or spent <= 0:
         return ""
-    return f"{(served.completion_tokens - 1) / spent:.3g}"
+    speed = (served.completion_tokens - 1) / spent
+    return f"{speed:.0f}" if speed >= 100 else f"{speed:.3g}"
 
 
 def seconds(count: float) -> str:

@@ -18,6 +18,10 @@ class ModelCatalog(Protocol):
         """Insert; raises `Conflict` when the name is taken."""
         ...
 
+    def replace_model(self, model: Model) -> None:
+        """Put the row in the place of the one of that name, if any, in one step: no reader finds none."""
+        ...
+
     def remove_model(self, name: str) -> bool:
         """Whether there was such a row."""
         ...

@@ -1,19 +1,27 @@
-"""Models that lie in a registry: what there is of one, and the front of its files. Nothing is asked unless a user names one."""
+"""Models that lie in a registry: what there is of one, the front of its files, and all that a pull of it brings. Nothing is asked unless a user names one."""
 
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
+from blazar.application.ports.downloads import Wanted
 from blazar.application.ports.weights import Source
 from blazar.domain.errors import BlazarError
+from blazar.domain.parcels import Role, Words
 from blazar.domain.references import RemoteRef
 
 
 class RemoteFile(NamedTuple):
-    """One file of a registry: what it is called there, its bytes, and where its registry keeps it."""
+    """One file of a registry: what it is called there, its bytes, and where its registry keeps it.
+
+    `sha256` in hexadecimal, "" where the registry does not promise one. `mark` tells versions of the file apart: that digest,
+    else what the registry has instead (a git object's id).
+    """
 
     name: str
     size: int
     at: str
+    sha256: str = ""
+    mark: str = ""
 
 
 class Offer(NamedTuple):
@@ -46,6 +54,39 @@ class Listing(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
+class Part(NamedTuple):
+    """One file of a parcel. `path` is where it lies below the model's own folder; "" for GGUF files, which need none."""
+
+    role: Role
+    file: RemoteFile
+    path: str = ""
+
+
+class Parcel(NamedTuple):
+    """All that a pull brings. `ref` is what was resolved: with the tag or the quantisation that it came to.
+
+    `parts` have the weights first, in shard order. `notes` are sentences for whoever pulls.
+    """
+
+    ref: RemoteRef
+    parts: tuple[Part, ...]
+    words: Words = Words()
+    notes: tuple[str, ...] = ()
+
+
+class Found(NamedTuple):
+    """One repository of a search. `parameters` and `size` (bytes of its smallest offer) are 0 where the registry does not say."""
+
+    repo: str
+    downloads: int
+    likes: int = 0
+    parameters: int = 0
+    size: int = 0
+    quants: tuple[str, ...] = ()
+    updated: str = ""
+    gated: bool = False
+
+
 class RemoteModels(Protocol):
     """One registry. Blocking; call it off the event loop.
 
@@ -55,6 +96,18 @@ class RemoteModels(Protocol):
 
     def listing(self, ref: RemoteRef) -> Listing:
         """What there is; never empty."""
+        ...
+
+    def parcel(self, ref: RemoteRef) -> Parcel:
+        """What a pull of exactly this brings. A reference that leaves a choice open raises `NotFound` with the choices."""
+        ...
+
+    def wanted(self, file: RemoteFile, path: str) -> Wanted:
+        """How that file is asked for, to lie at `path`; a token goes to the registry's own host only."""
+        ...
+
+    def search(self, word: str, limit: int) -> tuple[Found, ...]:
+        """Repositories with weights that this program serves, most downloaded first. Raises `Unserved` where a registry has no search."""
         ...
 
     def open(self, file: RemoteFile) -> AbstractContextManager[Source]:

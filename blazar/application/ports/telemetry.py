@@ -1,7 +1,7 @@
 """Things we tell, never ask: every method may do nothing. The hot path calls these; they must cost a microsecond at most."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 
 class Served(NamedTuple):
@@ -39,6 +39,31 @@ class Served(NamedTuple):
     """Its caller's `traceparent`."""
     notes: Sequence[tuple[float, str, Mapping[str, Any]]] = ()
     """What was out of the ordinary: seconds after it came, code, facts."""
+    known: bool = False
+    """`model` is a name of the catalog; else it is what was asked for."""
+    placed: bool = False
+    """It had a place at a child."""
+    wait_bound: float = 0.0
+    """Seconds that it might have stood in line."""
+    left: bool = False
+    """Its client went before the answer had ended; a stream's `status` was told before."""
+    accepted: bool = False
+    """What it asked for is done in the background, and told of for itself."""
+
+    @property
+    def outcome(self) -> str:
+        """How it ended, in one word: a stream's status was told when it began."""
+        if self.left or self.status == CLIENT_LEFT:
+            return "left"
+        if self.status >= 400:
+            return "refused"
+        return "broken" if self.refusal or any(code == BROKEN for _, code, _ in self.notes) else "answered"
+
+
+CLIENT_LEFT: Final = 499
+"""Recorded where the client went before a status was decided; never sent."""
+BROKEN: Final = "failed_in_stream"
+"""The note of a stream that ended in an error although it had begun well."""
 
 
 class Meter(Protocol):
@@ -75,6 +100,9 @@ class Told(NamedTuple):
 class Listening(Protocol):
     """One listener's place."""
 
+    since: int = 0
+    """The number of the last event before it."""
+
     async def next(self, seconds: float) -> Sequence[Told] | None:
         """What was told since the last call; after `seconds` of silence nothing, at the feed's end None.
 
@@ -90,6 +118,6 @@ class Listening(Protocol):
 class EventFeed(Protocol):
     """Who listens to events."""
 
-    def listen(self, after: int | None = None) -> Listening:
-        """From now on; with the number of an event, also what followed it as far as that is known."""
+    def listen(self, after: int | None = None, key: str = "") -> Listening:
+        """From now on; with the number of an event, also what followed it as far as that is known. `key` is the name of the key that let it in."""
         ...

@@ -116,6 +116,10 @@ class WeightFiles(Protocol):
         """
         ...
 
+    def take(self, name: str, files: tuple[str, ...], names: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """Like `link`, for files that are ours: where no hardlink can be, they are moved, so that what comes back is always owned."""
+        ...
+
     def unlink(self, files: tuple[str, ...], folder: str = "") -> None:
         """Delete links inside the models folder, those of encoders too; anything outside is left alone.
 

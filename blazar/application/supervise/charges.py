@@ -11,6 +11,8 @@ from typing import NamedTuple
 from blazar.application.ports.children import HOST, Measured
 from blazar.application.supervise.surroundings import Launch
 from blazar.domain.fit.machine import Machine, Running
+from blazar.domain.instance.eviction import turn
+from blazar.domain.instance.hints import Worth
 
 
 class Tenant(NamedTuple):
@@ -32,6 +34,7 @@ class Tenant(NamedTuple):
     launch: Launch | None = None
     again: tuple[tuple[str, int], ...] = ()
     argv: tuple[str, ...] = ()
+    worth: Worth = Worth()
 
     @property
     def phase(self) -> tuple[str, int, bool]:
@@ -39,9 +42,9 @@ class Tenant(NamedTuple):
         return self.key, id(self.tenure), bool(self.promised)
 
     @property
-    def turn(self) -> tuple[bool, float]:
-        """Who goes first: those that go anyway, then the longest idle."""
-        return not self.leaving, self.idle_since or 0.0
+    def turn(self) -> tuple[bool, tuple[float, Worth, float]]:
+        """Who goes first: those that go anyway, then as under `max_loaded_models`."""
+        return not self.leaving, turn(self.idle_since or 0.0, self.worth)
 
     def sizes(self, held: Mapping[str, int]) -> dict[str, int]:
         """Bytes by device; of a device the larger figure, for an engine's own knows nothing of its driver's context.

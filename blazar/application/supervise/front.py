@@ -11,13 +11,14 @@ import itertools
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from blazar.application.supervise.growth import QUIET_SECS, Growth, wider
+from blazar.application.supervise.growth import HELD_SECS, QUIET_SECS, Growth, wider
 from blazar.application.supervise.lease import ChildLease, Landlord
 from blazar.application.supervise.messages import Emptied, Evict, Grow, Reshape, Sick, StopIfIdle, Want
 from blazar.application.supervise.surroundings import Surroundings
 from blazar.application.supervise.tenure import Tenure
 from blazar.application.supervise.waiting import settle
 from blazar.domain import teaching
+from blazar.domain.admission.outlook import Outlook
 from blazar.domain.admission.queue import AdmissionQueue, Effect, Full, Grant, Late
 from blazar.domain.admission.work import Work
 from blazar.domain.errors import BlazarError, Busy
@@ -52,6 +53,7 @@ class Front(Landlord):
         self._futures: dict[int, asyncio.Future[Tenure]] = {}
         self._watchers: list[asyncio.Future[Tenure]] = []
         self._seeing: set[asyncio.Future[Tenure]] = set()  # those of both that wait for a child with a projector
+        self.outlook = Outlook()
         self._failures = 0
         self._shut: BlazarError | None = None
         self._line_timer: Timer | None = None
@@ -143,6 +145,7 @@ class Front(Landlord):
         if self._hold_timer is not None:
             self._hold_timer.cancel()
             self._hold_timer = None
+        self.growth.holds = False
         if self.line.held:
             self._apply(self.line.resume())
         if self.outdated and self.tenure is not None:
@@ -161,7 +164,9 @@ class Front(Landlord):
     def _succeed(self) -> None:
         """Make room for the next child as soon as a held one runs nothing for anybody: its line closes, so that nobody gets in between."""
         if self.line.held and not self.line.busy and self.tenure is not None:
-            self.tenure.stale, self.tenure.cause = True, "reload"
+            self.tenure.stale, self.tenure.cause = True, "slots" if self.growth.holds else "reload"
+            if self.growth.holds:
+                self.call_successor()
             self.line.close()
             self._tell(Reshape())
 
@@ -200,6 +205,8 @@ class Front(Landlord):
             return  # its child is gone, and its slots with it
         if keep_alive is not None:
             self.wish = keep_alive
+        if self.line.waiting:
+            self.outlook.note(self.clock.now())
         self._apply(self.line.release(raw=raw, abandoned=abandoned))
         self._count()
         self._succeed()
@@ -207,6 +214,10 @@ class Front(Landlord):
         if self._failures >= SICK_AFTER:
             self._tell(Sick(tenure))
         self._ease()
+
+    def on_refund(self, tenure: Tenure, work: Work) -> None:
+        if tenure is self.tenure:
+            self.line.refund(work)
 
     def on_abandon(self, tenure: Tenure, keep_alive: float | None) -> None:
         """Its client has left: what runs on keeps its slot, and nothing that ends or replaces the child waits for it."""
@@ -286,6 +297,27 @@ class Front(Landlord):
         else:
             self._around.adopt(self.key, more)
             self.growth.wanted = True
+            self._await_lull()
+
+    def _await_lull(self) -> None:
+        self.growth.wait(self.clock.call_later(self._around.limits.drain_secs, self._on_no_lull))
+
+    def _on_no_lull(self) -> None:
+        """Under an unbroken crowd no quiet moment comes; while nobody waits there is no hurry."""
+        if self.tenure is None or not self.growth.wanted or self.outdated:
+            return
+        if self.line.waiting:
+            self._tell(Grow(self.tenure, crowded=True))
+        else:
+            self._await_lull()
+
+    def keep_back(self) -> None:
+        """What runs may end, and who comes waits for the wider child: a while, and no longer than its bound (`_on_line_time`)."""
+        if self.line.waiting and not self.line.held:
+            self.line.hold()
+            self.growth.holds = self.line.held
+            self.growth.wait(self.clock.call_later(HELD_SECS, self._resume))
+            self._succeed()
 
     def _await_quiet(self) -> None:
         self.growth.calm()
@@ -343,6 +375,7 @@ class Front(Landlord):
         self.line.forget_running()
         self.tenure, self.wish, self.idle_since, self._failures, self.outdated = None, None, None, 0, False
         self._cancel_timers()
+        self._arm_line()  # of those who wait on some have bounds of their own
 
     def take_waiting(self, *, pictured: bool = False) -> list[asyncio.Future[Tenure]]:
         """Everybody who waits, or only who brings pictures, out of the line."""
@@ -380,12 +413,16 @@ class Front(Landlord):
             case Grant():
                 return settle(future, self.tenure)
             case Full(_, bound):
-                return settle(future, error=Busy(teaching.queue_full(self.key, bound)))
-            case Late(_, seconds, waiting):
-                return settle(future, error=Busy(self._too_late(seconds, waiting)))
+                return settle(future, error=Busy(teaching.queue_full(self.key, bound), self.outlook.after(bound)))
+            case Late(_, seconds, waiting, hurried):
+                why = self._too_late(seconds, waiting)
+                said = teaching.high_waits_briefly(why, seconds) if hurried else why
+                return settle(future, error=Busy(said, self.outlook.after(waiting)))
 
     def _too_late(self, seconds: float, waiting: int) -> str:
         """What kept it waiting, and only advice that helps."""
+        if not self.line.is_open:
+            return teaching.still_loading(self.key, seconds)
         launch = self.tenure.launch if self.tenure is not None else None
         if launch is not None and self.line.abandoned and not self.line.busy:
             return teaching.abandoned_answer_busy(self.key, seconds, waiting, launch.manners.draws)

@@ -1,7 +1,8 @@
 """A model that is crowded gets a slot more (D18): at once where its engine takes as many as come, else with its next child.
 
-That one takes the place of the first in a quiet moment, so that nobody waits for it, and only where the plan has room. Decides whether;
-`Instance` starts and stops.
+That one takes the place of the first in a quiet moment, so that nobody waits for it, and only where the plan has room. A crowd that
+leaves none is held for it once: what runs may end, and who waits gets in before its bound is over. Decides whether; `Instance` starts and
+stops.
 """
 
 from typing import TYPE_CHECKING
@@ -18,17 +19,23 @@ if TYPE_CHECKING:
 QUIET_SECS = 5.0
 """Seconds of rest before a child is replaced by a wider one: between two requests of one client there is less."""
 
+HELD_SECS = 10.0
+"""How long a crowd is kept back for a wider child: what runs has ended by then, or another minute shows a better moment. A third of what
+an ordinary request waits."""
+
 
 class Growth:
     """Watches one queue."""
 
-    __slots__ = ("_clock", "_crowd", "_line", "timer", "wanted")
+    __slots__ = ("_clock", "_crowd", "_line", "crowded", "holds", "timer", "wanted")
 
     def __init__(self, clock: Clock, line: AdmissionQueue) -> None:
         self._clock, self._line = clock, line
         self._crowd = Crowd()
         self.wanted = False  # the child that serves is to be replaced by a wider one
         self.timer: Timer | None = None
+        self.holds = False  # new requests are kept back for it
+        self.crowded: Timer | None = None  # rings when no quiet moment has come
 
     def due(self) -> bool:
         """Asked after anything that may have changed who waits: whether it is time for a slot more. True once a minute."""
@@ -45,8 +52,15 @@ class Growth:
     def forget(self) -> None:
         """There is another child, or none."""
         self._crowd.forget()
-        self.wanted = False
+        self.wanted = self.holds = False
         self.calm()
+        self.wait(None)
+
+    def wait(self, timer: "Timer | None") -> None:
+        """For a quiet moment no longer than that."""
+        if self.crowded is not None:
+            self.crowded.cancel()
+        self.crowded = timer
 
     def calm(self) -> None:
         """No quiet moment is waited for any more."""

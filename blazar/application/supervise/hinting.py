@@ -1,5 +1,7 @@
 """Every minute each child is asked what it counts, all at the same time: one that hangs holds nobody up. Decides nothing by it.
 
+Who goes first of equals does (`domain/instance/eviction`).
+
 ODD: a child is asked only where it was used since the last time: others have nothing new to tell.
 """
 
@@ -18,6 +20,8 @@ from blazar.domain.kinds import EngineKind
 
 EVERY_SECS: Final = 60.0
 """Setup: one scrape a minute."""
+STALE_SECS: Final = 3 * EVERY_SECS
+"""A child that was used for longer than that since it was asked has hints that tell nothing."""
 PATIENCE_SECS: Final = 5.0
 """An engine answers from memory in a millisecond, and after a long step in a second or two."""
 OK: Final = 200

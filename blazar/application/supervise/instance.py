@@ -87,7 +87,7 @@ class Instance:
             ask.tell_depth(self.front.line.waiting)
         lease = await self.front.acquire(ask.work, vision=ask.vision)
         if ask.vision and lease.blind:  # configuration or files changed while it waited
-            lease.release()
+            lease.hand_back(ask.work)
             raise Malformed(lease.blind, "model")
         return lease
 
@@ -316,7 +316,11 @@ class Instance:
 
     async def _on_grow(self, message: Grow) -> None:
         ours = message.tenure is self.tenure and self.state is State.SERVING
-        if ours and await self.front.may_grow() and self.front.line.idle:
+        if not ours or not await self.front.may_grow():
+            return
+        if message.crowded:
+            self.front.keep_back()
+        elif self.front.line.idle:
             message.tenure.cause = "slots"
             self.front.call_successor()
             await self._step(Event.STOP)

@@ -28,6 +28,7 @@ from blazar.application.supervise.sizing import Sizing
 from blazar.application.supervise.surroundings import Handling, Launch, Sized
 from blazar.application.supervise.tools_gate import thoughtless, toolless
 from blazar.domain import teaching
+from blazar.domain.draft_pairs import told_by
 from blazar.domain.errors import BadModelFile, BadShape, EngineBroken, Malformed, NotFound, Refusal, Unserved
 from blazar.domain.fit.shape import ModelShape, heads_of
 from blazar.domain.kinds import RANK, EngineKind, Task, Weights
@@ -67,8 +68,9 @@ def nothing_seen(_: Engine) -> str:
 
 
 def parts_beside(model: Model) -> Beside:
-    """What the row itself keeps: the files of a diffusion set."""
-    return Beside(components=dict(model.components))
+    """What the row itself keeps: the small model that guesses ahead, and the files of a diffusion set."""
+    family = told_by(model.draft)[0] if model.draft else ""
+    return Beside(draft=model.draft, draft_family=family, components=dict(model.components))
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,10 +293,16 @@ class LaunchPlanner:
             task=task,
             vision=bool(beside.projector),
             shape=self.sizing.facts(model) if engine.kind in SPREADING else self.sizing.shape(model, engine),
-            beside=self.beside_for(model)._replace(projector=beside.projector),
+            beside=self._parts(model)._replace(projector=beside.projector),
             places=beside.places,
         )
         return brief, prepared, beside
+
+    def _parts(self, model: Model) -> Beside:
+        """Without the row's draft where that is gone: an engine that is told of it would end itself, and the model needs none."""
+        found = self.beside_for(model)
+        gone = model.draft and found.draft == model.draft and self.sizing.files.missing((model.draft,))
+        return found._replace(draft="", draft_family="") if gone else found
 
     def _drafting(self, prepared: Preparation, drafts: Drafts, shape: ModelShape | None) -> Preparation:
         """With what guesses tokens: a second model is loaded, and heads are a small model of the same file."""

@@ -4,6 +4,7 @@ from typing import Protocol
 
 from blazar.application.supervise.leasing import Lease
 from blazar.application.supervise.tenure import Tenure
+from blazar.domain.admission.work import Work
 from blazar.domain.errors import Fault
 
 
@@ -13,6 +14,8 @@ class Landlord(Protocol):
     def on_release(
         self, tenure: Tenure, keep_alive: float | None, *, failed: bool, abandoned: bool, raw: bool
     ) -> None: ...
+
+    def on_refund(self, tenure: Tenure, work: Work) -> None: ...
 
     def on_abandon(self, tenure: Tenure, keep_alive: float | None) -> None: ...
 
@@ -60,7 +63,9 @@ class ChildLease(Lease):
         self.model = launch.model
         self.key, self.engine = tenure.key, launch.engine.tag
         self.upstream = child.upstream
-        self.ctx, self.ctx_key = launch.plan.ctx, launch.plan.ctx_key
+        self.ctx = launch.plan.ctx
+        # No setting makes more of a window that is all a model was trained for.
+        self.ctx_key = "" if 0 < self.model.ctx_train <= self.ctx else launch.plan.ctx_key
         self.blind = launch.blind
         self.toolless, self.late, self.guesses, self.thoughtless = launch.handling
         self.called, self.manners = launch.called or launch.model.name, launch.manners
@@ -75,6 +80,11 @@ class ChildLease(Lease):
             self._held = False
             wish = None if self._abandoned else keep_alive  # told when it was left; others may have wished since
             self._landlord.on_release(self._tenure, wish, failed=failed, abandoned=self._abandoned, raw=self._raw)
+
+    def hand_back(self, work: Work) -> None:
+        if self._held:
+            self._landlord.on_refund(self._tenure, work)
+            self.release()
 
     def abandon(self, keep_alive: float | None = None) -> None:
         if self._held and not self._abandoned:

@@ -32,6 +32,8 @@ class Ask(NamedTuple):
     """It offers tools: a template without a place for them would drop them."""
     charge: Callable[[], None] | None = None
     """Called once it is clear that the key may use the model: raises where its quota is used up. May be called twice."""
+    scope: Callable[[], tuple[str, ...]] | None = None
+    """The models that the key may use when its turn comes, empty for all: raises where it is no key any more."""
 
 
 class Lease(Protocol):
@@ -42,7 +44,7 @@ class Lease(Protocol):
     engine: str  # the tag of its build
     upstream: Upstream
     ctx: int
-    ctx_key: str  # the setting that bounds it
+    ctx_key: str  # the setting that bounds it; "": none does, it is all that the model was trained for
     called: str  # what a request must call the model
     manners: Manners  # how the child wants to be asked
     blind: str  # why this child takes no pictures, "" where it does or where its engine alone knows
@@ -58,6 +60,10 @@ class Lease(Protocol):
 
         `failed` says that the child answered 5xx or broke: repeated failures open the breaker (case G6).
         """
+        ...
+
+    def hand_back(self, work: Work) -> None:
+        """Give the slot back that `work` had no use for: it was no turn of its key's."""
         ...
 
     def abandon(self, keep_alive: float | None = None) -> None:
@@ -84,6 +90,10 @@ class Leasing(Protocol):
 
         Never awaits, never spawns.
         """
+        ...
+
+    def check(self, ask: Ask) -> None:
+        """Raise what `lease` would refuse by name alone: no such model, not this key's, not what it does. Nothing is loaded."""
         ...
 
     async def lease(self, ask: Ask) -> Lease:

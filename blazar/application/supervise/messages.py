@@ -34,9 +34,10 @@ class StopIfIdle(NamedTuple):
 
 
 class Grow(NamedTuple):
-    """Nothing has run for a moment: a child with a slot more may take its place."""
+    """Nothing has run for a moment, or, `crowded`, no such moment has come: a child with a slot more may take its place."""
 
     tenure: Tenure
+    crowded: bool = False
 
 
 class Emptied(NamedTuple):

@@ -131,21 +131,39 @@ class Supervisor(Leasing, Supervising):
         front = self._fast.get(model)
         return None if front is None or not front.task.serves(task) else front.try_take(work)
 
-    async def lease(self, ask: Ask) -> ChildLease:
-        instance = self._instance_for(ask.model)
+    def check(self, ask: Ask) -> None:
+        self._checked(ask)
+
+    def _checked(self, ask: Ask) -> Instance:
+        instance = self._instance_for(ask.model, ask.allowed)
         if ask.allowed is not None and instance.key not in self._meant(ask.allowed):
-            raise Forbidden(teaching.key_not_for_model(ask.key, ask.model))
+            raise Forbidden(teaching.key_not_for_model(ask.key, ask.model, ask.allowed))
         if ask.charge is not None:
             ask.charge()
         served = instance.front.task
         if not served.serves(ask.task):
             why = _wrong_task(instance.model, served, ask.task)
             raise Malformed(_and_others(why, self._able(ask.task, ask.allowed)), "model")
+        return instance
+
+    async def lease(self, ask: Ask) -> ChildLease:
+        instance = self._checked(ask)
         if ask.tools:
             await self._check_tools(instance, ask.allowed)
         if ask.vision:
             await self._check_sight(instance, ask.allowed)
-        return await instance.acquire(ask)
+        lease = await instance.acquire(ask)
+        try:
+            self._still_may(ask, instance)
+        except BlazarError:
+            lease.hand_back(ask.work)
+            raise
+        return lease
+
+    def _still_may(self, ask: Ask, instance: Instance) -> None:
+        """Its key may have gone, or changed, while it waited: raises what a request would hear that comes now."""
+        if ask.scope is not None and (models := ask.scope()) and instance.key not in self._meant(models):
+            raise Forbidden(teaching.key_not_for_model(ask.key, ask.model, models))
 
     # Supervising
 
@@ -203,8 +221,8 @@ class Supervisor(Leasing, Supervising):
     def _names(self) -> list[str]:
         return [model.name for model in self.catalog.list_models()]
 
-    def _instance_for(self, asked: str) -> Instance:
-        """The instance of an existing model, made when it is asked for the first time."""
+    def _instance_for(self, asked: str, allowed: Collection[str] | None = None) -> Instance:
+        """The instance of an existing model, made when it is asked for the first time. A scoped key hears of no other names."""
         if self._closing:
             raise Busy(teaching.shutting_down())
         self._look_at_catalog()
@@ -213,7 +231,7 @@ class Supervisor(Leasing, Supervising):
             names = self._names()
             model = self.catalog.find_model(resolve(asked, names))
             if model is None:
-                raise ModelNotFound(asked, near(asked, names))
+                raise ModelNotFound(asked, near(asked, names if allowed is None else self._meant(allowed)))
         instance = self._instances.get(model.name)
         if instance is None:
             instance = Instance(model, self.planner.task(model), self._around, self._forget)

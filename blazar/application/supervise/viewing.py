@@ -2,11 +2,14 @@
 
 from blazar.application.ports.children import HOST, LaunchPlan, Measured
 from blazar.application.supervise.charges import Tenant
+from blazar.application.supervise.hinting import STALE_SECS
 from blazar.application.supervise.instance import Instance
 from blazar.application.supervise.surroundings import Launch
+from blazar.application.supervise.tenure import Tenure
 from blazar.application.supervise.views import InstanceView
 from blazar.domain import teaching
 from blazar.domain.instance.eviction import Occupant
+from blazar.domain.instance.hints import Worth
 from blazar.domain.instance.machine import State
 from blazar.domain.kinds import Weights
 from blazar.domain.records import Model
@@ -90,7 +93,11 @@ def occupant_of(instance: Instance, *, pinned: bool) -> Occupant | None:
     idle = front.idle_since if instance.state is State.SERVING and front.line.idle else None
     # One that the configuration means otherwise has been told to go where it is idle.
     leaving = instance.state in (State.DRAINING, State.STOPPING) or (idle is not None and front.outdated)
-    return Occupant(instance.key, idle, pinned, leaving=leaving)
+    return Occupant(instance.key, idle, pinned, leaving, _worth(tenure, idle))
+
+
+def _worth(tenure: Tenure, idle: float | None) -> Worth:
+    return Worth() if idle is None else tenure.hints.worth(tenure.hinted_at, idle, STALE_SECS)
 
 
 def _may_sleep(plan: LaunchPlan) -> bool:
@@ -104,6 +111,7 @@ def tenant_of(instance: Instance, *, pinned: bool) -> Tenant | None:
     if tenure is None or tenure.launch is None or not tenure.admitted:
         return None
     child, verdict = tenure.child, tenure.launch.verdict
+    idle = front.idle_since if instance.state is State.SERVING and front.line.idle else None
     promised: tuple[tuple[str, int], ...] = ()
     if tenure.ready_at is None:
         # What nobody can count is taken to need its files' size.
@@ -116,7 +124,7 @@ def tenant_of(instance: Instance, *, pinned: bool) -> Tenant | None:
     return Tenant(
         key=instance.key,
         pid=child.pid if child is not None else 0,
-        idle_since=front.idle_since if instance.state is State.SERVING and front.line.idle else None,
+        idle_since=idle,
         pinned=pinned,
         leaving=instance.state in (State.DRAINING, State.STOPPING),
         measured=measured,
@@ -125,4 +133,5 @@ def tenant_of(instance: Instance, *, pinned: bool) -> Tenant | None:
         tenure=tenure,
         launch=tenure.launch,
         argv=tuple(child.argv) if child is not None else (),
+        worth=_worth(tenure, idle),
     )

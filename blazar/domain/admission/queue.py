@@ -1,7 +1,8 @@
 """Slots of one child and who waits for them: order and bounds of D16 and D17. No clock, no loop, no locks: the caller owns all three.
 
-Decides who runs next and who has waited too long. A ticket is any number that the caller chose and never reuses. Its bound runs only
-while the child serves, because waiting for a load is bounded by the load itself; its deadline in the order is never moved.
+Decides who runs next and who has waited too long. A ticket is any number that the caller chose and never reuses. The bound of its tier
+runs only while the child serves, because waiting for a load is bounded by the load itself; one that its caller named runs from its
+arrival (D17). Its deadline in the order is never moved.
 
 With n waiting every event costs O(log n) comparisons and moves at most n pointers, which for the 512 of D17 is a microsecond: levels
 (priority, class) hold their tickets key by key in sorted lists, so that a grant that changes what its key has spent moves one entry a
@@ -36,11 +37,15 @@ class Full(NamedTuple):
 
 
 class Late(NamedTuple):
-    """This ticket waited `seconds`, its bound, in vain; `waiting` others still wait."""
+    """This ticket waited `seconds`, its bound, in vain; `waiting` others still wait.
+
+    `hurried`: with another priority it would have been let wait longer.
+    """
 
     ticket: int
     seconds: float
     waiting: int
+    hurried: bool = False
 
 
 Effect = Grant | Full | Late
@@ -57,7 +62,15 @@ class Depth(NamedTuple):
 class _Waiting(NamedTuple):
     work: Work
     place: tuple[float, int, int]  # deadline, arrival, ticket
-    bound: float | None  # when it has waited too long; None while the child does not serve
+    bound: float | None  # when it has waited too long; None while the child does not serve, unless it is firm
+
+    def begun(self, now: float) -> "_Waiting":
+        """While the child serves."""
+        return self if self.work.firm else self._replace(bound=now + self.work.wait)
+
+    def stayed(self) -> "_Waiting":
+        """While it does not."""
+        return self if self.work.firm else self._replace(bound=None)
 
 
 class _Level:
@@ -104,9 +117,9 @@ class _Level:
             self._drop_head(key, before)
             insort(self._heads, (after, line[0][0], line[0][1], key))
 
-    def begin_anew(self) -> None:
-        """Nobody has spent anything."""
-        self._heads = sorted((0.0, line[0][0], line[0][1], key) for key, line in self._keys.items())
+    def begin_anew(self, purse: Credits) -> None:
+        """Everybody's figure is another one."""
+        self._heads = sorted((purse.of(key), line[0][0], line[0][1], key) for key, line in self._keys.items())
 
     def _drop_head(self, key: str, spent: float) -> None:
         first = self._keys[key][0]
@@ -182,10 +195,11 @@ class AdmissionQueue:
         if len(self._waiting) >= self._bound:
             return [Full(ticket, self._bound)]
         until = now + work.wait
-        one = _Waiting(work, (until, next(self._arrivals), ticket), until if self.is_open else None)
+        bounded = self.is_open or work.firm
+        one = _Waiting(work, (until, next(self._arrivals), ticket), until if bounded else None)
         self._waiting[ticket] = one
         self._level(work).add(work.key, one.place, self._credits.of(work.key))
-        if self.is_open:
+        if bounded:
             insort(self._bounds, (until, ticket))
         return []
 
@@ -211,18 +225,19 @@ class AdmissionQueue:
         while self._bounds and self._bounds[0][0] <= now:
             ticket = self._bounds[0][1]
             gone.append((ticket, self._take_out(ticket)))
-        return [Late(ticket, one.work.wait, len(self._waiting)) for ticket, one in gone]
+        waiting = len(self._waiting)
+        return [Late(ticket, one.work.wait, waiting, _hurried(one.work)) for ticket, one in gone]
 
     def next_deadline(self) -> float | None:
         """When `tick` must be called."""
         return self._bounds[0][0] if self._bounds else None
 
     def open(self, slots: int, now: float) -> list[Effect]:
-        """The child serves: everybody's bound starts now."""
+        """The child serves: the bound of everybody's tier starts now."""
         self.slots, self.held = slots, False
         self.forget_running()
-        self._waiting = {ticket: one._replace(bound=now + one.work.wait) for ticket, one in self._waiting.items()}
-        self._bounds = sorted((now + one.work.wait, ticket) for ticket, one in self._waiting.items())
+        self._waiting = {ticket: one.begun(now) for ticket, one in self._waiting.items()}
+        self._sort_bounds()
         return self._grants()
 
     def widen(self, slots: int) -> list[Effect]:
@@ -232,10 +247,10 @@ class AdmissionQueue:
         return self._grants()
 
     def close(self) -> None:
-        """The child takes nothing new; whoever waits, waits for its successor, unbounded by the wait."""
+        """The child takes nothing new; whoever waits, waits for its successor, unbounded but by what it named itself."""
         self.slots, self.held = 0, False
-        self._waiting = {ticket: one._replace(bound=None) for ticket, one in self._waiting.items()}
-        self._bounds.clear()
+        self._waiting = {ticket: one.stayed() for ticket, one in self._waiting.items()}
+        self._sort_bounds()
 
     def hold(self) -> None:
         """Let nobody in; unlike in a closed line, the bounds of those who wait go on running."""
@@ -256,6 +271,18 @@ class AdmissionQueue:
         for ticket in tickets:
             self._take_out(ticket)
         return tickets
+
+    def refund(self, work: Work) -> None:
+        """A grant that turned out to be of no use is no turn."""
+        before = self._credits.of(work.key)
+        self._credits.refund(work.key, work.weight)
+        for level in self._levels:
+            if level.waiting:
+                level.recharge(work.key, before, self._credits.of(work.key))
+
+    def _sort_bounds(self) -> None:
+        bounds = ((one.bound, ticket) for ticket, one in self._waiting.items())
+        self._bounds = sorted((bound, ticket) for bound, ticket in bounds if bound is not None)
 
     def _grants(self) -> list[Effect]:
         granted: list[Effect] = []
@@ -280,7 +307,7 @@ class AdmissionQueue:
         anew = self._credits.charge(work.key, work.weight)
         for level in self._levels:
             if level.waiting and anew:
-                level.begin_anew()
+                level.begin_anew(self._credits)
             elif level.waiting:
                 level.recharge(work.key, before, self._credits.of(work.key))
 
@@ -293,6 +320,10 @@ class AdmissionQueue:
 
     def _level(self, work: Work) -> _Level:
         return self._levels[work.priority * _CLASSES + work.kind]
+
+
+def _hurried(work: Work) -> bool:
+    return work.priority is Priority.HIGH and not work.firm
 
 
 def _is_raw(level: int) -> bool:

@@ -1,7 +1,16 @@
-"""Which children must go so that one more may come. Ranks only idle ones: policy never takes a busy child (D4)."""
+"""Which children must go so that one more may come. Ranks only idle ones: policy never takes a busy child (D4).
+
+The longest idle goes first, and of those that have been idle for about as long the one whose cache is colder: the prompts of the other
+would have to be read anew.
+"""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+from blazar.domain.instance.hints import Worth
+
+ALIKE_SECS: Final = 60.0
+"""Idle times of one such span are alike: children are asked for their hints as often."""
 
 
 class Occupant(NamedTuple):
@@ -11,6 +20,7 @@ class Occupant(NamedTuple):
     idle_since: float | None
     pinned: bool = False
     leaving: bool = False  # on its way out already: wait for it, do not evict it again
+    worth: Worth = Worth()
 
 
 class Room(NamedTuple):
@@ -54,10 +64,15 @@ def evictions_for(target: str, occupants: Iterable[Occupant], cap: int) -> Room:
     return Room(free=False, evict=oldest)
 
 
+def turn(idle_since: float, worth: Worth) -> tuple[float, Worth, float]:
+    """Who goes first, the smallest."""
+    return idle_since // ALIKE_SECS, worth, idle_since
+
+
 def _oldest(occupants: Iterable[Occupant]) -> tuple[str, ...]:
-    """Those that may go, who has been idle for longest first."""
+    """Those that may go, in their order."""
     idle = [
-        (one.idle_since, one.key)
+        (turn(one.idle_since, one.worth), one.key)
         for one in occupants
         if one.idle_since is not None and not one.pinned and not one.leaving
     ]

@@ -11,6 +11,13 @@ KEPT: Final = 0.7
 """Share of what was known before (setup: 0.7 and 0.3, a scrape a minute): a quiet minute with one odd prompt tips nothing over."""
 
 
+class Worth(NamedTuple):
+    """What a child has that its successor would have to learn anew: the more, the later it goes among its equals. Compared in this order."""
+
+    cached: float = 0.0
+    guessed: float = 0.0
+
+
 class CacheHints(NamedTuple):
     """Shares of 1; None: nothing is known yet. Below them the counters as they were last read."""
 
@@ -30,6 +37,12 @@ class CacheHints(NamedTuple):
         return CacheHints(
             smoothed(self.cache_hint, found), smoothed(self.spec_accept, right), prompts, cached, drafted, accepted
         )
+
+    def worth(self, read_at: float | None, used_until: float, stale_after: float) -> Worth:
+        """Of hints that were read when it was still used, or not long before that; of older ones, where reading them fails, none."""
+        if read_at is None or used_until - read_at > stale_after:
+            return Worth()
+        return Worth(self.cache_hint or 0.0, self.spec_accept or 0.0)
 
 
 def smoothed(before: float | None, now: float | None) -> float | None:

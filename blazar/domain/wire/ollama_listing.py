@@ -39,6 +39,11 @@ def tags(models: Iterable[Model]) -> dict[str, Any]:
     return {"models": [{**_named(model), **_listed(model)} for model in models]}
 
 
+def judged_tags(models: Iterable[tuple[Model, str, str]]) -> dict[str, Any]:
+    """The same for whoever asks for more: each with whether it fits here, about, and the kind of engine that would serve it."""
+    return {"models": [{**_named(model), **_listed(model), "fit": fit, "lane": lane} for model, fit, lane in models]}
+
+
 def ps(running: Iterable[Running]) -> dict[str, Any]:
     """The loaded ones."""
     return {"models": [_loaded(entry) for entry in running]}

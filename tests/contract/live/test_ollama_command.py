@@ -156,7 +156,7 @@ def test_create_from_a_file(ask: Ask, gateway: Gateway) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [
-        ("POST", "/api/pull", {"model": "llama3.2", "stream": True}),
+        ("POST", "/api/pull", {"model": "./m.gguf", "stream": True}),
         ("POST", "/api/push", {"model": "me/x", "stream": True}),
         ("POST", "/api/me", {}),
         ("POST", "/api/signout", {}),

@@ -7,8 +7,9 @@ import pytest
 
 from blazar.adapters.net.huggingface import HuggingFace
 from blazar.adapters.net.ollama_registry import OllamaRegistry
-from blazar.application.ports.remote import Offer, RemoteFile, RemoteModels
+from blazar.application.ports.remote import Offer, Parcel, Part, RemoteFile, RemoteModels
 from blazar.domain.errors import NotFound
+from blazar.domain.parcels import Role
 from blazar.domain.references import RemoteRef
 from tests.fakes.remote import MemoryRegistry
 from tests.support.registry import Answer, Blob, Registry, hub_rows, manifest
@@ -31,6 +32,7 @@ def _memory(_: Registry) -> World:
     offer = Offer("Q8_0", "m", (RemoteFile("m-Q8_0.gguf", SIZE, "/m"),))
     models = MemoryRegistry({"me/m": (offer,)}, {"m-Q8_0.gguf": FRONT})
     there = RemoteRef("hf", "me/m", "q8_0")
+    models.parcels[str(there)] = Parcel(there, (Part(Role.WEIGHTS, offer.files[0]),))
     return World(models, there, there._replace(repo="me/gone"), there._replace(tag="q4_0"))
 
 
@@ -42,7 +44,8 @@ def _hub(server: Registry) -> World:
 
 
 def _ollama(server: Registry) -> World:
-    server.given["/v2/me/m/manifests/q8_0"] = Answer(manifest(SIZE))
+    weights = manifest(SIZE)["layers"][:1]
+    server.given["/v2/me/m/manifests/q8_0"] = Answer({**manifest(SIZE), "layers": weights})
     server.given[f"/v2/me/m/blobs/sha256:{'c' * 64}"] = Blob(FRONT, SIZE)
     there = RemoteRef("ollama", "me/m", "q8_0")
     return World(OllamaRegistry(server.url), there, there._replace(repo="me/gone"), there._replace(tag="q4_0"))
@@ -71,10 +74,24 @@ def test_a_listing_knows_what_was_asked_for(world: World) -> None:
 
 
 def test_what_is_not_there_is_not_found(world: World) -> None:
-    """A repository, and a quantisation of one that is there."""
+    """A repository, and a quantisation of one that is there; neither is listed nor pulled."""
     for ref in (world.gone, world.no_tag):
-        with pytest.raises(NotFound):
-            world.models.listing(ref)
+        for ask in (world.models.listing, world.models.parcel):
+            with pytest.raises(NotFound):
+                ask(ref)
+
+
+def test_a_parcel_is_what_was_listed(world: World) -> None:
+    """The same files, and how each of them is asked for."""
+    listing = world.models.listing(world.there)
+    parcel = world.models.parcel(world.there)
+    assert listing.asked is not None
+    assert [part.file for part in parcel.parts] == list(listing.asked.files)
+    assert [(part.role, part.path) for part in parcel.parts] == [(Role.WEIGHTS, "")]
+    assert (parcel.ref.repo, parcel.ref.tag.lower()) == (world.there.repo, "q8_0")
+    file = parcel.parts[0].file
+    want = world.models.wanted(file, "/here/m")
+    assert want[:5] == (file.at, "/here/m", file.name, SIZE, file.sha256)
 
 
 def test_the_front_of_a_file_reads_like_a_file(world: World) -> None:

@@ -123,6 +123,7 @@ READERS: dict[str, tuple[str, ...]] = {
         "composition/raw_lanes.py",
         "composition/samplers.py",
     ),
+    "model_registries": ("composition/registries.py",),
     "models_autoload": ("application/config/model.py",),
     "ollama_compat": (
         "application/supervise/launch_plan.py",

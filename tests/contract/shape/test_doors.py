@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from blazar.adapters.http.layers.authenticate import OPEN_PATHS
+from blazar.adapters.http.layers.authenticate import KEY_MODELS, OPEN_PATHS
+from blazar.adapters.http.record import RECORD, RequestRecord
 from blazar.adapters.http.routes import ROUTES, Gate
 from blazar.domain.keys import Key
 from tests.unit.adapters.http.asgi_calls import Spy, call, doors, run, scope_of
@@ -171,6 +172,30 @@ def test_no_spelling_of_a_managing_path_is_a_way_around_its_gate(row: str, gate:
             assert not any((parts.supervising.spawns, parts.supervising.evictions, parts.removed, parts.wishes))
 
 
+@pytest.mark.parametrize("row", [row for row, gate in ROWS if gate == "manage"])
+def test_what_is_no_path_is_judged_by_nobody(row: str, shut: Parts) -> None:
+    """The server makes a path of every target. Should another one get here, the framework would find a path of its own in it."""
+    method, _, path = row.partition(" ")
+    path = concrete(path)
+    for spelled in (f"http://x{path}", f"a:{path}", path[1:], f"{path[1:]};x", f"x:{path[1:]}"):
+        assert ask(shut, "guest", method, spelled) == 400, spelled
+        assert not any((shut.supervising.spawns, shut.supervising.evictions, shut.removed, shut.wishes))
+
+
+@pytest.mark.parametrize(("row", "gate"), [row for row in ROWS if row[1] == "manage"])
+def test_what_the_framework_routed_decides_once_more(row: str, gate: str) -> None:
+    """A layer that took the path for a harmless one has let nobody through."""
+    method, _, path = row.partition(" ")
+    parts = gateway()
+    if any(route.lane or route.upload for route in ROUTES if f"{route.method} {route.path}" == row):
+        return  # not the framework's
+    scope = scope_of(method, concrete(path))
+    record = scope[RECORD] = RequestRecord("plm-1", 0.0)
+    record.key = "guest"
+    scope[KEY_MODELS] = frozenset({"smollm2"})
+    assert asyncio.run(run(parts.quart, scope, (b"{}",))).status == 403, gate
+
+
 @pytest.mark.parametrize("path", sorted({concrete(row.partition(" ")[2]) for row, gate in ROWS if gate == "manage"}))
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"])
 def test_a_method_that_a_managing_path_lacks_does_nothing_for_a_scoped_key(method: str, path: str, shut: Parts) -> None:
@@ -214,7 +239,8 @@ def test_a_gateway_without_keys_is_open_but_for_keys(row: str, gate: str) -> Non
     if closed:
         said: Any = answer.json()
         assert said["error"]["message"] == (
-            "no keys configured: add the first [[keys]] entry in config.toml (or BLAZAR_KEYS env) and restart"
+            "no keys configured: add the first [[keys]] entry in config.toml (or BLAZAR_KEYS env) and restart, or run "
+            "blazar keys add NAME on the gateway's machine, which needs no restart"
         )
 
 

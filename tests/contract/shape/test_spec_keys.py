@@ -14,6 +14,7 @@ OURS = {
     "allowed_hosts": "D8",
     "image_fetch": "D14",
     "threads": "D39",
+    "model_registries": "D26, and the issue of getting models: unknown registries only when configured",
     "model_overrides.embeddings": "D38",
     "model_overrides.ollama_compat": "D18, D26",
     "model_overrides.mlx": "D26, and the setup document's row of [mlx]",

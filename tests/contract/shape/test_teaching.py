@@ -113,3 +113,9 @@ def test_no_two_functions_say_the_same() -> None:
                 twice.append((first[text], name))
             first.setdefault(text, name)
     assert twice == []
+
+
+def test_waits_are_told_in_whole_seconds_or_in_milliseconds() -> None:
+    """Never rounded to another figure than the one that held (A14)."""
+    told = {0.0: "1ms", 0.25: "250ms", 1.0: "1s", 1.5: "1500ms", 2.0: "2s", 30.0: "30s", 90.25: "90250ms"}
+    assert {seconds: teaching.human_wait(seconds) for seconds in told} == told

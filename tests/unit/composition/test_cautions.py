@@ -111,3 +111,13 @@ def test_a_name_that_leads_outside_is_an_open_door() -> None:
     config = load_config("host = 'box.lan'", "c").config
     assert list(open_door(config)) == list(open_door(config, "http://127.0.0.1:1")) == []
     assert list(open_door(config, "http://192.0.2.1:1")) == [teaching.open_to_others("box.lan")]
+
+
+def test_a_key_for_no_model_is_told(catalog: Path, tmp_path: Path) -> None:
+    """Its owner would be refused everything; a remote's models are not ours to know, nor is a catalog that cannot be read."""
+    text = "[[keys]]\nname = 'web'\nkey = 'plm_x'\nmodels = ['M:latest', 'mm', 'far:x']\n"
+    text += "[[remotes]]\nname = 'far'\nurl = 'http://127.0.0.1:9'\n"
+    assert teaching.key_model_missing("web", "mm") in told(text, catalog)
+    assert sum("'web'" in one for one in told(text, catalog)) == 1
+    (tmp_path / "text.db").write_text("x" * 5000)
+    assert not any("'web'" in one for one in told(text, tmp_path / "text.db"))

@@ -15,15 +15,16 @@ from blazar.application.ops.diagnose import Installation
 from blazar.application.ports.upstream import ChildCall
 from blazar.composition.answering import lane_limits
 from blazar.composition.daemon import (
+    Daemon,
     apply_to,
     connect,
     diagnose_now,
     places_in,
     reload_guarded,
     routing_rules,
-    standing_troubles,
     supervision_limits,
 )
+from blazar.composition.telling import hint_task
 from blazar.domain.routing import Rules
 from tests.fakes.clock import FakeClock
 
@@ -103,16 +104,6 @@ def test_the_doctor_reports_on_the_configuration_as_it_is_now(tmp_path: Path) ->
     assert found.refused_since == "1970-01-01T00:00:00Z"
 
 
-def test_who_begins_to_listen_is_told_what_stands() -> None:
-    """A file that was refused an hour ago is refused still, and so is a restart still needed; a file in order is no news."""
-    live, clock = LiveConfig(load_config("", "c", {}, {})), FakeClock()
-    assert standing_troubles(live, clock) == []
-    live.pending, live.refused = ("port",), Refused(5.0, ("wrong",))
-    refused, pending = standing_troubles(live, clock)
-    assert refused == (0, 5.0, "config_refused", {"problems": ("wrong",)})
-    assert (pending.kind, pending.facts["keys"]) == ("restart_needed", ("port",))
-
-
 def test_a_door_leads_to_a_port_or_to_a_file(tmp_path: Path) -> None:
     """As the child was told to listen; a port's door is what it was before there were files (contract)."""
 
@@ -145,3 +136,8 @@ def test_a_reload_that_goes_wrong_is_not_the_last_one(caplog: pytest.LogCaptureF
         asyncio.run(reload_guarded(broken, asked=asked))  # type: ignore[arg-type]
     assert asked_for == [True, False]
     assert caplog.messages == ["configuration failed"] * 2
+
+
+def test_children_are_asked_for_hints_by_every_daemon() -> None:
+    """It is one of the parts that live as long as it does: without it nothing is known of any cache (contract)."""
+    assert hint_task in [getattr(part, "cls", None) for part in Daemon.parts.args]

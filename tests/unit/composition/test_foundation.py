@@ -114,6 +114,46 @@ def test_a_reload_reaches_what_stands_here(folders: Folders, log: DaemonLog) -> 
     assert (folders.log / "audit.jsonl").read_text().count("\n") == 1
 
 
+KEYS = {"ann": "plm_ann_0123456789", "bob": "plm_bob_0123456789", "eve": "plm_eve_0123456789"}
+
+
+def keys_of(*names: str, **more: str) -> str:
+    rows = {name: f'[[keys]]\nname = "{name}"\nkey = "{KEYS[name]}"' for name in names}
+    return "\n".join([*rows.values(), *(f'[[keys]]\nname = "{name}"\n{text}' for name, text in more.items())])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "key", "stays"),
+    [
+        (keys_of("ann"), keys_of("ann", "bob"), "ann", True),
+        (keys_of("ann", "bob"), keys_of("ann"), "bob", False),
+        (keys_of("ann", "bob"), keys_of("bob", "ann"), "bob", True),
+        (keys_of("ann", "bob"), keys_of("bob", ann=f'key = "{KEYS["eve"]}"'), "ann", False),
+        (keys_of("ann"), keys_of(ann=f'key = "{KEYS["ann"]}"\nmodels = ["m"]'), "ann", False),
+        (keys_of("ann"), keys_of(ann=f'key = "{KEYS["ann"]}"\nrpm = 7'), "ann", True),
+        ("", keys_of("ann"), "", False),
+        ("", 'cors_origins = ["*"]', "", True),
+    ],
+)
+def test_a_stream_of_events_outlives_a_change_of_other_keys(
+    folders: Folders, log: DaemonLog, before: str, after: str, key: str, *, stays: bool
+) -> None:
+    """It ends where its own key is gone, is another one or opens less, and where it came without one and now needs one."""
+    foundation = founded(folders, log, before)
+
+    async def listen() -> list[str] | None:
+        heard = foundation.events.listen(key=key)
+        old = foundation.live.loaded
+        foundation.live.replace(load_config(after, "config.toml", {}, {}))
+        await foundation.apply(old.config, foundation.config)
+        foundation.events.emit("later")
+        told = await heard.next(10)
+        heard.close()
+        return None if told is None else [one.kind for one in told]
+
+    assert asyncio.run(listen()) == (["later"] if stays else None)
+
+
 def test_the_note_can_be_written(folders: Folders, log: DaemonLog) -> None:
     """The daemon knows when it began (D3)."""
     assert founded(folders, log).processes.start_time(os.getpid())

@@ -1,6 +1,7 @@
 """The data folder without a daemon, through the real parts."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,13 @@ from blazar.domain import teaching
 from blazar.domain.errors import BadConfig, BadModelFile, Malformed, ModelNotFound, NotFound
 from blazar.domain.kinds import Weights
 from blazar.domain.overlay import Overlay
+from blazar.domain.parcels import Origin
 from tests.fakes.engines import an_engine
 from tests.support.gguf_files import Gguf, Row
 from tests.support.safetensors_files import MLX, OVIS, QWEN, TAE, model_folder, safetensors
 
 gguf = pytest.importorskip("gguf")
+ORIGIN = Origin("hf:o/r:F32", "ab" * 32, "MIT", 1_800_000_000.0)
 
 
 @pytest.fixture
@@ -350,3 +353,18 @@ def test_a_created_models_life(local: Local, tmp_path: Path) -> None:
     for name in ("terse", "child", "twin"):
         models.remove(name)
     assert local.folders.config_file.read_text() == "port = 1\n"
+
+
+def test_show_tells_where_a_model_was_pulled_from(local: Local, tmp_path: Path) -> None:
+    """And what guesses ahead for it; one that was imported says nothing of either."""
+    models = local.models()
+    row, _ = models.add(str(a_model(tmp_path / "m.gguf")), "m", ())
+    plain = models.show("m", verbose=False)
+    assert not {"pulled_from", "license", "draft"} & set(plain)
+    local.catalog.replace_model(replace(row, origin=ORIGIN, draft="/d.gguf"))
+    shown = models.show("m", verbose=False)
+    assert (shown["pulled_from"], shown["license"], shown["draft"]) == ("hf:o/r:F32", "MIT", "/d.gguf")
+    assert shown["artefact"] == "ab" * 32
+    assert shown["pulled_at"].startswith("2027-")
+    local.catalog.replace_model(replace(row, origin=ORIGIN._replace(licence="")))
+    assert "license" not in models.show("m", verbose=False)

@@ -136,7 +136,7 @@ def test_a_repository_from_listing_to_verdict(tmp_path: Path, registry: Registry
     assert named["quant"] == "Q4_K_M"
     for address in ("https://huggingface.co/me/m/blob/main/m-Q4_K_M.gguf", "hf.co/me/m?show_file_info=m-Q4_K_M.gguf"):
         pasted = preview_here(local)({"model": address, "gpu": [24], "ram": 64})
-        assert (pasted["quant"], pasted["model"]) == ("Q4_K_M", "hf:me/m:m-Q4_K_M")
+        assert (pasted["quant"], pasted["model"]) == ("Q4_K_M", "hf:me/m/m-Q4_K_M.gguf")
     shard = preview_here(local)(
         {"model": "hf.co/me/m/resolve/main/F16/m-F16-00002-of-00003.gguf", "gpu": [], "ram": 64}
     )

@@ -49,8 +49,8 @@ def test_a_feed_is_opened_for_this_machine() -> None:
 def test_downloads_follow_the_keys() -> None:
     """How many connections, from which size on."""
     loads = downloads_of(config("download_connections = 3"))
-    assert (loads.spans_of(1 << 20), loads.spans_of(64 << 20)) == (1, 3)
-    assert downloads_of(config()).spans_of(64 << 20) == 8
+    assert (loads.rules.connections(1 << 20), loads.rules.connections(64 << 20)) == (1, 3)
+    assert downloads_of(config()).rules.connections(64 << 20) == 8
 
 
 def test_old_partials_go_when_the_next_download_begins(tmp_path: Path) -> None:

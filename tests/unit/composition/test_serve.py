@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from blazar.adapters.files.daemonfiles import DataDirLock
+from blazar.adapters.files.daemonfiles import DaemonNote, DataDirLock
 from blazar.composition import serve as module
-from blazar.composition.listener import BACKLOG
+from blazar.composition.listener import BACKLOG, bind
 from blazar.composition.serve import (
+    LARGEST_HEAD,
     Ground,
+    bound,
     hangup_signal,
     hangups_ignored,
     main,
@@ -24,6 +26,7 @@ from blazar.composition.serve import (
     server_config,
     stop_signal,
 )
+from blazar.domain import teaching
 from blazar.domain.errors import BadConfig, BindConflict, DataDirLocked
 
 WATCHDOG = 30.0
@@ -144,6 +147,7 @@ def test_the_servers_defaults_that_would_hurt_are_replaced() -> None:
     assert config.backlog == BACKLOG
     assert config.keep_alive_timeout > 60
     assert config.keep_alive_max_requests == sys.maxsize
+    assert config.h11_max_incomplete_size == LARGEST_HEAD == 64 * 1024
     assert (config.accesslog, config.errorlog, config.include_server_header) == (None, None, False)
 
 
@@ -162,3 +166,21 @@ def test_it_says_where_it_listens_in_one_line(
 
     monkeypatch.setattr(sys, "stdout", Gone())
     say_ready("http://127.0.0.1:1")
+
+
+def test_a_port_of_this_folders_own_daemon_is_told_as_such(tmp_path: Path) -> None:
+    """With what to do; one that another program has, also where a note of ours is left over, is taken by another program."""
+    with bind("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+        DaemonNote(tmp_path).write(f"http://127.0.0.1:{port}", 1, "1")
+        with pytest.raises(BindConflict, match="another program"):
+            bound("127.0.0.1", port, tmp_path)
+        lock = DataDirLock(tmp_path)
+        lock.acquire()
+        with pytest.raises(BindConflict) as own:
+            bound("127.0.0.1", port, tmp_path)
+        assert str(own.value) == teaching.already_serving(f"http://127.0.0.1:{port}")
+        DaemonNote(tmp_path).write("http://127.0.0.1:1", 1, "1")
+        with pytest.raises(BindConflict, match="another program"):
+            bound("127.0.0.1", port, tmp_path)
+        lock.release()

@@ -10,7 +10,18 @@ from blazar.adapters.http.app import create_app
 from blazar.adapters.http.record import RECORD, RequestRecord
 from blazar.adapters.telemetry.chronicle import Chronicle
 from blazar.adapters.telemetry.recent import RecentRequests
-from blazar.composition.telling import hint_task, why_pages
+from blazar.application.config.layers import load_config
+from blazar.application.config.live import LiveConfig, Refused
+from blazar.composition.telling import (
+    REMEMBERED_SECS,
+    MeantNames,
+    hint_task,
+    speaking,
+    standing_troubles,
+    why_pages,
+)
+from blazar.domain.paces import Paces
+from tests.fakes.catalog import MemoryModelCatalog, a_model
 from tests.fakes.clock import FakeClock
 from tests.fakes.telemetry import MemoryEvents, a_served
 from tests.unit.adapters.http.asgi_calls import call
@@ -50,3 +61,43 @@ def test_children_are_asked_for_as_long_as_the_daemon_lives():
         assert clock.pending == 0
 
     asyncio.run(go())
+
+
+def test_who_begins_to_listen_is_told_what_stands() -> None:
+    """A file that was refused an hour ago is refused still, and so is a restart still needed; a file in order is no news."""
+    live, clock = LiveConfig(load_config("", "c", {}, {})), FakeClock()
+    assert standing_troubles(live, clock) == []
+    live.pending, live.refused = ("port",), Refused(5.0, ("wrong",))
+    refused, pending = standing_troubles(live, clock)
+    assert refused == (0, 5.0, "config_refused", {"problems": ("wrong",)})
+    assert (pending.kind, pending.facts["keys"]) == ("restart_needed", ("port",))
+
+
+def test_a_name_means_a_model_of_the_catalog_however_it_is_spelled():
+    """A replica is the same model; what nobody has, or cannot be a name, is none. A flood of questions reads the rows once."""
+    clock, asked = FakeClock(), []
+
+    class Counted(MemoryModelCatalog):
+        def find_model(self, name: str):
+            asked.append(name)
+            return super().find_model(name)
+
+    catalog = Counted([a_model("tiny")])
+    names = MeantNames(catalog, clock)
+    spelled = ["tiny", "Tiny", "tiny:latest", "TINY:latest", "tiny#2", "tiny@vision", "nobody", "x" * 10_000]
+    for _ in range(3):
+        assert [names(name) for name in spelled] == ["tiny"] * 6 + ["", ""]
+    assert len(asked) <= len(spelled)
+    catalog.add_model(a_model("nobody"))
+    asyncio.run(clock.advance(REMEMBERED_SECS))
+    assert names("nobody") == "nobody"
+
+
+def test_who_speaks_is_told_by_the_clock():
+    """Nobody who has been silent."""
+    clock, paces = FakeClock(), Paces()
+    paces.of("tiny").whole(clock.now(), 20, clock.now() - 2)
+    speed = speaking(paces, clock)
+    assert (speed("tiny"), speed("other")) == (10, None)
+    asyncio.run(clock.advance(60))
+    assert speed("tiny") is None

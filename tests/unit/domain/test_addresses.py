@@ -2,7 +2,7 @@
 
 import pytest
 
-from blazar.domain.addresses import is_inside, is_public
+from blazar.domain.addresses import is_inside, is_loopback, is_public
 
 
 @pytest.mark.parametrize("text", ["1.1.1.1", "93.184.215.14", "2606:4700:4700::1111", "2a00:1450:4001::200e"])
@@ -48,3 +48,11 @@ def test_hosts_that_lead_inside(host: str) -> None:
 def test_hosts_that_lead_out(host: str) -> None:
     """Names with a domain, and public addresses."""
     assert not is_inside(host)
+
+
+def test_only_this_machine_itself_is_loopback() -> None:
+    """By literal or by the one name; nothing that has to be looked up, nothing of the network."""
+    for host in ("localhost", "LocalHost", "127.0.0.1", "127.8.8.8", "::1"):
+        assert is_loopback(host), host
+    for host in ("127.0.0.1.evil.example", "127.1", "0.0.0.0", "10.0.0.1", "a.localhost", "[::1]", "", "localhost."):
+        assert not is_loopback(host), host

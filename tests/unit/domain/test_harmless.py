@@ -3,7 +3,7 @@
 import pytest
 
 from blazar.domain.errors import MOST_PROBLEMS, BadConfig
-from blazar.domain.harmless import LONGEST, harmless
+from blazar.domain.harmless import LONGEST, harmless, without_secrets
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,23 @@ def test_a_file_of_another_kind_is_not_told_whole() -> None:
     assert wrong.problems[-1] == "and 3 more: correct these first"
     assert str(wrong).startswith(f"line 0 (and {MOST_PROBLEMS + 2} more")
     assert BadConfig(["one", "plm_two"]).problems == ("one", "plm_…")
+
+
+SECRET = "plm_" + "0123456789abcdef" * 3
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (SECRET, "plm_…"),
+        (f"/v1/models/{SECRET}/x", "/v1/models/plm_…/x"),
+        (f"a{SECRET} {SECRET}", "aplm_… plm_…"),
+        ("plm_a-long-secret-of-your-own", "plm_…"),
+        ("plm_7b-instruct", "plm_7b-instruct"),
+        ("plm-abcdef0123456789abcdef-12", "plm-abcdef0123456789abcdef-12"),
+        ("", ""),
+    ],
+)
+def test_a_secret_that_stands_where_none_belongs_is_not_kept(said: str, kept: str) -> None:
+    """As a model's name, in a path, twice; what is merely called so, and a trace, stay."""
+    assert without_secrets(said) == kept

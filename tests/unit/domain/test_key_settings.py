@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from blazar.domain import teaching
 from blazar.domain.errors import Malformed
 from blazar.domain.key_settings import LONGEST_MODEL, MOST, MOST_MODELS, SETTINGS, checked_settings
 
@@ -18,8 +19,11 @@ def test_settings_come_out_in_the_order_of_the_file() -> None:
 
 
 def test_nothing_takes_a_setting_away() -> None:
-    """And no models are all models."""
-    assert checked_settings({"rpm": None, "models": []}) == {"models": None, "rpm": None}
+    """Null models are all models; an empty list, which may mean none, is refused."""
+    assert checked_settings({"rpm": None, "models": None}) == {"models": None, "rpm": None}
+    with pytest.raises(Malformed) as refused:
+        checked_settings({"models": []})
+    assert str(refused.value) == teaching.key_models_empty()
     assert checked_settings({"models": None, "weight": None}) == {"models": None, "weight": None}
     assert checked_settings({}) == {}
 

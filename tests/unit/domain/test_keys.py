@@ -13,6 +13,7 @@ from blazar.domain.keys import (
     check_manager,
     new_secret,
     redacted,
+    scopes_in_vain,
 )
 
 ADMIN, GUEST = Key("admin", "plm_a"), Key("guest", "plm_g", ("m",))
@@ -62,12 +63,13 @@ def test_names_that_would_need_quoting(name: str) -> None:
 
 
 def test_who_may_manage() -> None:
-    """Nobody without keys (with the specification's sentence), no scoped key, nobody unknown."""
+    """Nobody without keys (with the specification's sentence, and what is simpler), no scoped key, nobody unknown."""
     check_manager((ADMIN, GUEST), "admin")
     with pytest.raises(Forbidden) as refused:
         check_manager((), "")
     assert str(refused.value) == (
-        "no keys configured: add the first [[keys]] entry in config.toml (or BLAZAR_KEYS env) and restart"
+        "no keys configured: add the first [[keys]] entry in config.toml (or BLAZAR_KEYS env) and restart, or run "
+        "blazar keys add NAME on the gateway's machine, which needs no restart"
     )
     for caller in ("guest", "", "gone"):
         with pytest.raises(Forbidden) as refused:
@@ -97,3 +99,9 @@ def test_what_must_be_left(before: tuple[Key, ...], after: tuple[Key, ...], sent
     with pytest.raises(Conflict) as refused:
         check_left(before, after)
     assert str(refused.value) == sentence
+
+
+def test_models_that_a_key_may_use_and_that_are_not_there() -> None:
+    """However they are spelled; a key without a list misses none."""
+    scopes = {"a": ("M:latest", "gone"), "b": (), "c": ("n:1", "gone")}
+    assert list(scopes_in_vain(scopes, ["m", "n-1"])) == [("a", "gone"), ("c", "gone")]

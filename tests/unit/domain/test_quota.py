@@ -235,3 +235,27 @@ def test_no_sixty_seconds_ever_hold_more_than_the_limit(steps: list[tuple[float,
     times = sorted(at for at, _ in kept)
     assert all(late - early >= MINUTE - 1e-9 for early, late in zip(times, times[limit:], strict=False))
     assert one.requests.settle(now + MINUTE) == 0
+
+
+@pytest.mark.parametrize("wall", [-1e18, -1.0, 0.0, 253_402_300_799.0, 253_402_300_800.0, 1e18])
+def test_no_clock_is_too_odd_for_a_day(wall: float) -> None:
+    """Before 1970 and beyond the year 9999 it is the first or the last day: usage goes on (B12)."""
+    one = account(daily_tokens=5)
+    one.count(wall)
+    one.spend(0, wall, (3, 3), chat=True)
+    assert one.exhausted(0, wall, minute=True, chat=True) is not None
+    (day,) = one.days()
+    assert day_name(day.number)
+    assert day_name(day_number(wall) - 400)
+
+
+def test_a_clock_that_jumps_and_is_set_right_finds_its_day() -> None:
+    """By days, by years, more than once: what was used on it still counts."""
+    one = account(daily_tokens=100)
+    one.spend(0, NOON, (50, 50), chat=True)
+    for jump in (3, 4, 1000, -2):
+        assert one.exhausted(0, NOON + jump * DAY, minute=True, chat=True) is None
+    assert one.exhausted(0, NOON, minute=True, chat=True) is not None
+    one.spend(0, NOON + 3 * DAY, (1, 1), chat=True)
+    one.spend(0, NOON, (1, 1), chat=True)
+    assert [day.tokens for day in one.days()] == [102, 2]

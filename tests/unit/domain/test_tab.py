@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blazar.domain import teaching
-from blazar.domain.errors import OverQuota
+from blazar.domain.errors import OverQuota, Unauthorized
 from blazar.domain.keys import Key
-from blazar.domain.quota import DAY, Account, Exhausted, Limit
-from blazar.domain.tab import Tab
+from blazar.domain.quota import DAY, SOON, Account, Exhausted, Limit
+from blazar.domain.tab import ANSWER_TOKENS, BYTES_A_TOKEN, Tab, expected
 
 NOON = 20_000 * DAY + DAY // 2
 
@@ -140,3 +140,111 @@ def test_what_is_reserved_ends_admitted_or_given_back(steps: list[str], limit: i
         tab.settle(NOON, admitted=False)
     assert one.requests.settle(now) == sum(at > now - 60 for at in admitted)
     assert one.today(NOON).requests == len(admitted)
+
+
+@given(
+    st.integers(1, 60),
+    st.sampled_from(["tpm", "daily_tokens"]),
+    st.lists(
+        st.tuples(st.integers(1, 40), st.sampled_from(["answered", "refused", "left", "died", "runs"])), max_size=60
+    ),
+)
+def test_a_crowd_gets_no_further_than_one_request(limit: int, bound: str, crowd: list[tuple[int, str]]) -> None:
+    """However many come before the first has ended: what is used and promised goes beyond a limit by one request at most (B3)."""
+    one, kept = account(**{bound: limit}), 0
+    for tokens, fate in crowd:
+        tab = Tab(one)
+        before = one.promised + one.today(NOON).tokens
+        try:
+            tab.reserve(0, NOON, chat=True, tokens=tokens)
+        except OverQuota:
+            assert before >= limit
+            continue
+        assert before < limit
+        if fate == "left":
+            tab.settle(NOON, admitted=False)
+        else:
+            tab.settle(NOON, admitted=True)
+        if fate == "answered":
+            tab.spend(0, NOON, tokens - 1, 1)
+        elif fate == "refused":
+            tab.undo(NOON)
+        elif fate == "died":
+            tab.spend(0, NOON, 0, 0)
+        kept += tokens if fate == "runs" else 0
+    assert one.promised == kept
+
+
+@pytest.mark.parametrize("end", ["settle", "undo", "spend", "close"])
+def test_what_was_promised_is_let_go_once(end: str) -> None:
+    """Whatever becomes of a request, and however often that is said."""
+    one = account(tpm=1000)
+    other, tab = Tab(one), Tab(one)
+    other.reserve(0, NOON, chat=True, tokens=7)
+    tab.reserve(0, NOON, chat=True, tokens=100)
+    assert one.promised == 107
+    if end != "settle":
+        tab.settle(NOON, admitted=True)
+    for _ in range(2):
+        match end:
+            case "settle":
+                tab.settle(NOON, admitted=False)
+            case "undo":
+                tab.undo(NOON)
+            case "spend":
+                tab.spend(0, NOON, 0, 0)
+            case "close":
+                tab.close()
+    assert one.promised == 7
+
+
+def test_who_is_refused_for_promises_may_ask_again_soon() -> None:
+    """Nobody knows when those under way will end; a minute is not over then, nor is the day."""
+    one = account(tpm=10)
+    Tab(one).reserve(0, NOON, chat=True, tokens=10)
+    assert one.exhausted(1, NOON, minute=True, chat=True) == Exhausted(Limit.TOKENS, 10, SOON, promised=True)
+    day = account(daily_tokens=10)
+    Tab(day).reserve(0, NOON, chat=True, tokens=10)
+    assert day.exhausted(1, NOON, minute=True, chat=True) == Exhausted(Limit.DAILY, 10, SOON, promised=True)
+    with pytest.raises(OverQuota) as caught:
+        Tab(day).reserve(1, NOON, chat=True, tokens=5)
+    assert str(caught.value) == teaching.quota_promised("a", "daily_tokens", 10)
+    assert day.exhausted(1, NOON, minute=False, chat=True) is None  # a batch asks one after the other
+
+
+@pytest.mark.parametrize(
+    ("body", "answers", "tokens"),
+    [
+        (b"", True, 1 + ANSWER_TOKENS),
+        (b"x" * 400, False, 100),
+        (b'{"max_tokens": 5}', True, 4 + 5),
+        (b'{"max_completion_tokens":5}', True, 6 + 5),
+        (b'{"options":{"num_predict":-1}}', True, 7 + ANSWER_TOKENS),
+        (b'{"max_output_tokens":99999}', True, 6 + ANSWER_TOKENS),
+    ],
+)
+def test_what_a_request_is_expected_to_cost(body: bytes, answers: bool, tokens: int) -> None:
+    """Its prompt by its length, its answer by its bound, but no more than an ordinary one has."""
+    assert expected(body, answers=answers) == tokens
+
+
+def test_a_key_that_went_has_no_scope() -> None:
+    """Nor has a secret that was exchanged; another limit changes nothing, another list of models is told."""
+    one = account()
+    tab = Tab(one)
+    assert tab.scope() == ()
+    one.key = one.key._replace(rpm=3, models=("m",))
+    assert tab.scope() == ("m",)
+    one.key = one.key._replace(key="other")
+    with pytest.raises(Unauthorized):
+        tab.scope()
+    late = Tab(one)
+    one.barred = True
+    with pytest.raises(Unauthorized):
+        late.scope()
+
+
+def test_odd_the_bound_is_looked_for_in_the_bytes() -> None:
+    """A bound inside something else is taken for the answer's own: it costs no parse, and the end of the answer puts it right."""
+    inside = b'{"messages":[{"role":"user","content":"hi"}],"metadata":{"max_tokens":3}}'
+    assert expected(inside, answers=True) == len(inside) // BYTES_A_TOKEN + 3

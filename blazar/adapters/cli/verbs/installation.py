@@ -1,4 +1,4 @@
-"""`completion` and `version`, and the verbs that are refused by design: there are no accounts, and no registry yet."""
+"""`completion` and `version`, and a verb that is refused by design: there are no accounts."""
 
 import argparse
 from typing import NoReturn
@@ -46,9 +46,3 @@ def accounts(args: argparse.Namespace, root: Root) -> NoReturn:
     """Refused (contract: no accounts)."""
     del args, root
     raise Refusal(teaching.no_accounts())
-
-
-def pull(args: argparse.Namespace, root: Root) -> NoReturn:
-    """Refused here with what to do instead."""
-    del args, root
-    raise Refusal(teaching.registry_not_here())

@@ -5,7 +5,7 @@ The very first key is made in the file in any case: a gateway without keys lets 
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -17,7 +17,8 @@ from blazar.adapters.cli.root import Root
 from blazar.adapters.cli.say import confirm, put_json
 from blazar.adapters.cli.verbs.models import daemon_of
 from blazar.domain import teaching
-from blazar.domain.errors import Refusal
+from blazar.domain.errors import BlazarError, Refusal
+from blazar.domain.names import resolve
 
 T = TypeVar("T")
 
@@ -49,7 +50,22 @@ def add(args: argparse.Namespace, root: Root) -> int:
         lambda client: client.call("POST", "/api/keys", {"name": args.name, **said}),
         lambda: root.keys.add(args.name, said),
     )
+    if unknown := _unknown(root, args.models or ()):
+        print(teaching.warning(teaching.key_models_unknown(unknown)), file=sys.stderr)
     return _tell(args, row, teaching.key_added(args.name))
+
+
+def _unknown(root: Root, named: Sequence[str]) -> list[str]:
+    """Which of these no model here is called. Of `REMOTE:MODEL` nothing is known here, and nothing of a catalog that cannot be read."""
+    if not named:
+        return []
+    try:
+        client = daemon_of(root)
+        rows = client.call("GET", "/v1/models").get("data") or [] if client is not None else None
+        known = [row.name for row in root.models.list()] if rows is None else [str(row.get("id")) for row in rows]
+    except BlazarError:
+        return []
+    return [name for name in named if ":" not in name and resolve(name, known) not in known]
 
 
 def rotate(args: argparse.Namespace, root: Root) -> int:

@@ -24,7 +24,10 @@ _LIST = (
     Column("ARCH"),
     Column("PARAMETERS", right=True),
     Column("QUANT"),
+    Column("FORMAT"),
     Column("SIZE", right=True),
+    Column("FIT"),
+    Column("LANE"),
     Column("ADDED"),
 )
 
@@ -55,11 +58,12 @@ def add(args: argparse.Namespace, root: Root) -> int:
 def _imported(model: "Model", *, already: bool) -> str:
     """With what it is good for."""
     if already:
-        return teaching.model_there_already(model.name, _use(model))
-    return teaching.model_imported(model.name, model.size, linked=model.owned, use=_use(model))
+        return teaching.model_there_already(model.name, use_of(model))
+    return teaching.model_imported(model.name, model.size, linked=model.owned, use=use_of(model))
 
 
-def _use(model: "Model") -> str:
+def use_of(model: "Model") -> str:
+    """What it is good for, in a few words."""
     if model.weights == "diffusion":
         return teaching.use_drawing()
     if model.ranks:
@@ -86,13 +90,20 @@ def rows_of(models: "Iterable[Model]") -> list[dict[str, Any]]:
     return list(tags(models)["models"])
 
 
+def _judged(root: Root) -> list[dict[str, Any]]:
+    """With verdict and lane."""
+    from blazar.domain.wire.ollama_listing import judged_tags
+
+    return list(judged_tags(root.models.survey())["models"])
+
+
 def listing(args: argparse.Namespace, root: Root) -> int:
     """Every row; --quiet prints names only, one a line."""
     client = daemon_of(root)
     if client is not None:
-        rows = list(client.call("GET", "/api/tags").get("models") or [])
+        rows = list(client.call("GET", "/api/tags" if args.quiet else "/api/tags?fit=true").get("models") or [])
     else:
-        rows = rows_of(root.models.list())
+        rows = rows_of(root.models.list()) if args.quiet else _judged(root)
     if args.json:
         put_json({"models": rows})
     elif args.quiet:
@@ -112,7 +123,10 @@ def _cells(row: dict[str, Any]) -> list[str]:
         str(details.get("family") or "-"),
         str(details.get("parameter_size") or "-"),
         str(details.get("quantization_level") or "-"),
+        str(details.get("format") or "-"),
         size(row.get("size") or 0),
+        str(row.get("fit") or "-"),
+        str(row.get("lane") or "-"),
         _added(row.get("modified_at")),
     ]
 

@@ -1,4 +1,4 @@
-"""`run`: one answer to a prompt or piped input, else a conversation. Starts the daemon if none answers (D3)."""
+"""`run`: one answer to a prompt or piped input, else a conversation. Starts the daemon if none answers (D3), fetches a model that is missing."""
 
 import argparse
 import os
@@ -12,7 +12,7 @@ from typing import Any
 
 from blazar.adapters.cli.answer import Printer, ask, keep_alive, option, timings
 from blazar.adapters.cli.background import ensure_daemon
-from blazar.adapters.cli.client import DaemonClient
+from blazar.adapters.cli.client import DaemonClient, DaemonRefused
 from blazar.adapters.cli.exits import OK, WrongUse
 from blazar.adapters.cli.render import is_terminal
 from blazar.adapters.cli.repl import Repl, Talk
@@ -44,7 +44,11 @@ def run(args: argparse.Namespace, root: Root) -> int:
         body["options"] = options
     printer = Printer(hide="all" if args.json else "thinking" if args.hide_thinking else "")
     try:
-        last = ask(client, body, printer)
+        try:
+            last = ask(client, body, printer)
+        except DaemonRefused as refused:
+            body["model"] = _elsewhere(args, root, client, args.model, refused)
+            last = ask(client, body, printer)
     finally:
         printer.end()
     if args.json:
@@ -52,6 +56,13 @@ def run(args: argparse.Namespace, root: Root) -> int:
     elif args.verbose:
         print(timings(last), file=sys.stderr)
     return OK
+
+
+def _elsewhere(args: argparse.Namespace, root: Root, client: DaemonClient, model: str, refused: DaemonRefused) -> str:
+    """Loaded when a model is missing: most are not."""
+    from blazar.adapters.cli.verbs.missing import named_or_fetched
+
+    return named_or_fetched(args, root, client, model, refused)
 
 
 def _extra(args: argparse.Namespace) -> dict[str, Any]:
@@ -97,13 +108,21 @@ def _speaks(seconds: float) -> bool:
 class DaemonTalk(Talk):
     """A conversation's two wishes, asked of the daemon."""
 
-    def __init__(self, args: argparse.Namespace, client: DaemonClient) -> None:
-        self._args, self._client = args, client
+    def __init__(self, args: argparse.Namespace, root: Root, client: DaemonClient) -> None:
+        self._args, self._root, self._client = args, root, client
 
     def chat(self, body: dict[str, Any], printer: Printer) -> dict[str, Any]:
         return ask(self._client, body, printer)
 
-    def load(self, model: str) -> None:
+    def load(self, model: str) -> str:
+        try:
+            self._load(model)
+        except DaemonRefused as refused:
+            model = _elsewhere(self._args, self._root, self._client, model, refused)
+            self._load(model)
+        return model
+
+    def _load(self, model: str) -> None:
         with working(self._args, f"loading {model}"):
             self._client.call("POST", "/api/load", {"model": model}, timeout=None)
 
@@ -111,7 +130,7 @@ class DaemonTalk(Talk):
 def _converse(args: argparse.Namespace, root: Root, options: dict[str, Any], extra: dict[str, Any]) -> int:
     client = ensure_daemon(root, bind_of(args))
     read, save = _reader(root.places.data / "history")
-    repl = Repl(DaemonTalk(args, client), args.model, read, lambda line: print(line, flush=True))
+    repl = Repl(DaemonTalk(args, root, client), args.model, read, lambda line: print(line, flush=True))
     repl.system = args.system or ""
     repl.options, repl.extra, repl.verbose = options, extra, args.verbose
     repl.hide = "thinking" if args.hide_thinking else ""

@@ -189,7 +189,9 @@ def board(rows: Sequence[dict[str, Any]], events: Sequence[str], trouble: str, h
 
 def _row(row: dict[str, Any]) -> list[str]:
     queued = row.get("queued") or []
-    classes = ", ".join(f"{one.get('waiting')} {one.get('work')}" for one in queued if one.get("waiting"))
+    classes = ", ".join(
+        f"{one.get('waiting')} {one.get('priority')} {one.get('work')}" for one in queued if one.get("waiting")
+    )
     waiting = row.get("waiting") or 0
     until = row.get("until_seconds")
     return [

@@ -40,16 +40,17 @@ class Hot:
         query, models = scope.get("query_string", b""), scope.get(KEY_MODELS)
         request = LaneRequest("POST", scope["path"], query, headers_of(scope), body, record, models)
         reply = AsgiReply(send)
-        # A disconnect is seen only through a pending receive().
-        watch = asyncio.ensure_future(receive())
-        watch.add_done_callback(reply.on_message)
+        loop = asyncio.get_running_loop()
+        # Begun behind the request's way to its child, which a first token waits for: nothing would be heard before that either.
+        begin = loop.call_soon(reply.watch, receive)
         try:
             await self._lane.serve(request, reply)
             await reply.drain()
         finally:
             reply.over = True
+            begin.cancel()
             # Not at once: the server has just woken it, and what is cancelled first is searched for in the server's queue.
-            asyncio.get_running_loop().call_soon(watch.cancel)
+            loop.call_soon(reply.unwatch)
 
 
 async def _body(receive: Receive) -> bytes | None:
@@ -82,6 +83,7 @@ class AsgiReply(Reply):
         self._closed = False  # the last message has been sent
         self._released = False
         self._wake: asyncio.Future[None] | None = None
+        self._watch: asyncio.Future[Message] | None = None
         self.gone = False
         self.over = False
         self.on_gone: Callable[[], None] | None = None
@@ -143,6 +145,16 @@ class AsgiReply(Reply):
             body = parts[0] if len(parts) == 1 else b"".join(parts)
             await self._send({"type": "http.response.body", "body": body, "more_body": not last})
             self._let_go()
+
+    def watch(self, receive: Receive) -> None:
+        """Look out for a disconnect, which is seen only through a pending receive()."""
+        self._watch = asyncio.ensure_future(receive())
+        self._watch.add_done_callback(self.on_message)
+
+    def unwatch(self) -> None:
+        """The request is over."""
+        if self._watch is not None:
+            self._watch.cancel()
 
     def on_message(self, watch: "asyncio.Future[Message]") -> None:
         """The pending receive() ended: the client has gone, unless the answer was over (ASGI then says the same)."""

@@ -8,16 +8,17 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
+from blazar.adapters.http.errors import status_of
 from blazar.adapters.http.lane.codec import BOM
 from blazar.adapters.http.lane.fetching import Fetching
-from blazar.adapters.http.lane.headers import dialect_warnings, warning_headers
+from blazar.adapters.http.lane.headers import dialect_warnings, queue_header, warning_headers
 from blazar.adapters.http.lane.job import Job, Occasion
 from blazar.adapters.http.lane.joining import Joining, joinable
 from blazar.adapters.http.lane.judge import SchemaJudge
 from blazar.adapters.http.lane.keeping import Keeper
-from blazar.adapters.http.lane.observing import note_observed, observe, say_judged
+from blazar.adapters.http.lane.observing import look_back, note_answer, note_place, observe, say_judged
 from blazar.adapters.http.lane.preflight import preflight
 from blazar.adapters.http.lane.relay import Limits, Relay, refuse, send_whole
 from blazar.adapters.http.lane.remembering import Remembering
@@ -26,17 +27,18 @@ from blazar.adapters.http.lane.rows import ROWS, Row
 from blazar.adapters.http.record import RequestRecord
 from blazar.application.ports.clock import Clock
 from blazar.application.ports.schemas import Schemas
-from blazar.application.ports.upstream import Headers
 from blazar.application.supervise.leasing import Ask, Lease, Leasing
 from blazar.application.supervise.views import Supervising
 from blazar.domain import teaching
 from blazar.domain.admission.work import Facts, Priority, Work, WorkClass, classify
-from blazar.domain.errors import BlazarError, ChildDied, Forbidden, Malformed
+from blazar.domain.errors import AnswerBroken, BlazarError, ChildDied, Fault, Forbidden, Malformed
 from blazar.domain.kinds import Task
+from blazar.domain.paces import Paces
 from blazar.domain.preflight import near
-from blazar.domain.tab import Tab
+from blazar.domain.tab import Tab, expected
 from blazar.domain.wire.chunking import Late
 from blazar.domain.wire.raw_tools import RawLane
+from blazar.domain.wire.remote_pictures import may_name_addresses
 from blazar.domain.wire.request import ignored
 
 OFF_LOOP: Final = 64 * 1024
@@ -46,10 +48,11 @@ DEADLINE_HEADER: Final = b"x-blazar-deadline-ms"
 PRIORITY_HEADER: Final = b"x-blazar-priority"
 _MILLISECONDS: Final = re.compile(rb"\d{1,15}(\.\d{1,15})?")
 _PRIORITIES: Final = tuple(priority.name.lower() for priority in Priority)
+_DIALECTS: Final = {path: row.dialect.value for path, row in ROWS.items()}
+"""By path: an enum's `value` is a call of Python's, and every request asks for it."""
 _CLASSES: Final = tuple(kind.name.lower() for kind in WorkClass)
 """What the record calls them."""
 
-_T = TypeVar("_T")
 
 RawLanes = Callable[[str], RawLane | None]
 """Of a model by the name that its caller used: whether its template has no tools, and how they are handled then."""
@@ -65,6 +68,11 @@ class Lane:
     """What `sampler_defaults` says of a model, by the name that its caller used."""
     raw_lanes: RawLanes | None = None
     """Which models get their tools in words; without it none does."""
+
+    names: Callable[[str], str] | None = None
+    """Which model of the catalog a caller's name means; empty: none."""
+    paces: Paces | None = None
+    """How fast the children speak, for whoever looks."""
 
     remembering: Remembering | None = None
     """The semantic cache; without it every chat is computed."""
@@ -89,12 +97,13 @@ class Lane:
         """Answer; every error of ours or the child's is told here, in the dialect of the path. Returns when all is written."""
         row = ROWS[request.path]
         record = request.record
-        record.dialect = row.dialect.value
+        record.dialect = _DIALECTS[request.path]
         try:
             body = request.body.removeprefix(BOM)
-            if self.fetching is not None and self.limits.fetches:
+            if self.fetching is not None and self.limits.fetches and may_name_addresses(body):
                 body = await self.fetching.bring(body)
-            job = await _off_loop(len(body), lambda: row.understand(body))
+            long = len(body) > OFF_LOOP
+            job = await asyncio.to_thread(row.understand, body) if long else row.understand(body)
             if job.tools and self.raw_lanes is not None:
                 job = self._compatible(job, self.raw_lanes(job.model))
             if self.sampling is not None and (defaults := self.sampling(job.model)):
@@ -113,7 +122,14 @@ class Lane:
                 await remembering.serve(question, job, request, reply, ways)
         except BlazarError as error:
             record.refuse(error)
-            refuse(reply, error, row.dialect, record.trace)
+            refuse(reply, error, row.dialect, record.trace, queue_header(record.queue_seconds))
+        finally:
+            self._settle(record)
+
+    def _settle(self, record: RequestRecord) -> None:
+        """Which model was meant, where no place at a child has told it; of a name that nobody has, nothing is known."""
+        if not record.known and record.model and self.names is not None and (name := self.names(record.model)):
+            record.call_it(name)
 
     async def _serve(self, job: Job, row: Row, request: LaneRequest, reply: Reply) -> None:
         """By itself, with others who ask the same, or with what is kept."""
@@ -122,6 +138,8 @@ class Lane:
         elif job.keeps is None or self._keeper is None:
             await self._answer(job, row, request, reply)
         else:
+            if job.keeps.background:  # its caller is told now, not when nobody listens
+                self._leasing.check(Ask(job.model, row.task, allowed=request.key_models, key=request.record.key))
             await self._keeper.serve(job.keeps, request, reply, partial(self._answer, job, row))
 
     async def _answer(self, job: Job, row: Row, request: LaneRequest, reply: Reply) -> None:
@@ -131,11 +149,18 @@ class Lane:
         lease = await self._lease(job, row, request, reply)
         wedged = None if lease is None else await self._relay(lease, job, row, request, reply)
         if wedged is None:
+            if job.watch is not None and job.watch.later:
+                await look_back(self.judge, job.watch, request.record, self._clock.now)
             return
         # The child that comes in its place is asked once more: the client has not noticed anything yet.
         request.record.note(self._clock.now(), "asked_again", why=str(wedged))
-        lease = await self._place(job, row, request, reply)
-        wedged = None if lease is None else await self._relay(lease, job, row, request, reply)
+        lease = None
+        try:
+            lease = await self._place(job, row, request, reply)
+            wedged = None if lease is None else await self._relay(lease, job, row, request, reply)
+        finally:
+            if lease is None or wedged is not None:
+                self._undo(request.record)
         if wedged is not None:
             raise wedged
 
@@ -146,13 +171,20 @@ class Lane:
             return await self._place(job, row, request, reply)
         lease = None
         try:
-            lease = await self._place(job, row, request, reply, partial(self._charge, tab, chat=row.task is Task.CHAT))
+            lease = await self._place(job, row, request, reply, partial(self._charge, tab, row.task, request.body))
         finally:
             tab.settle(self._clock.wall(), admitted=lease is not None)
         return lease
 
-    def _charge(self, tab: Tab, *, chat: bool) -> None:
-        tab.reserve(self._clock.now(), self._clock.wall(), chat=chat)
+    def _charge(self, tab: Tab, task: Task, body: bytes) -> None:
+        chat = task is Task.CHAT
+        tokens = expected(body, answers=chat) if tab.counts_tokens else 0
+        tab.reserve(self._clock.now(), self._clock.wall(), chat=chat, tokens=tokens)
+
+    def _undo(self, record: RequestRecord) -> None:
+        """It was refused although it had a place: that costs nothing either."""
+        if record.tab is not None:
+            record.tab.undo(self._clock.wall())
 
     async def _place(
         self, job: Job, row: Row, request: LaneRequest, reply: Reply, charge: Callable[[], None] | None = None
@@ -170,26 +202,26 @@ class Lane:
         if lease is not None and (lacks or job.num_ctx > lease.ctx):
             # A wider window, or a projector: the supervisor decides whether another child is worth it (case B8), and
             # says what is lacking.
-            lease.release()
+            lease.hand_back(work)
             lease = None
         if lease is None:
-            note = request.record.note_depth
+            note = _lining_up(request.record, self._clock.now)
             wants = job.vision, job.tools
-            ask = Ask(job.model, row.task, work, job.num_ctx, allowed, request.record.key, note, *wants, charge)
-            lease = await self._in_line(ask, reply)
+            tab = request.record.tab
+            scope = None if tab is None else tab.scope
+            ask = Ask(job.model, row.task, work, job.num_ctx, allowed, request.record.key, note, *wants, charge, scope)
+            lease = await self._in_line(ask, request.record, reply)
         if lease is not None:
             if job.thinks and lease.thoughtless:
-                lease.release()
+                lease.hand_back(work)
                 raise Malformed(teaching.thinks_not(job.model), "think")
             if job.num_ctx > lease.ctx > 0:
                 told = teaching.warn_rewritten("options.num_ctx", teaching.window_served(lease.ctx))
                 job.warnings = tuple(dict.fromkeys((*job.warnings, told)))
-            record = request.record
-            record.queue_seconds, record.load_seconds = lease.queue_seconds, lease.load_seconds
-            record.instance, record.engine = lease.key, lease.engine
+            note_place(request.record, lease)
         return lease
 
-    async def _in_line(self, ask: Ask, reply: Reply) -> Lease | None:
+    async def _in_line(self, ask: Ask, record: RequestRecord, reply: Reply) -> Lease | None:
         """Wait. A client that leaves cancels the wait, so that its request never reaches a child (cases K3, K4)."""
         task = asyncio.current_task()
         assert task is not None
@@ -200,8 +232,13 @@ class Lane:
             if not reply.gone or task.uncancel():
                 raise
             return None
+        except Fault:
+            record.lined_up = 0.0  # its load failed: that is no line
+            raise
         finally:
             reply.on_gone = None
+            if record.lined_up:
+                record.queue_seconds = self._clock.now() - record.lined_up  # in vain, unless a lease says better
 
     async def _relay(self, lease: Lease, job: Job, row: Row, request: LaneRequest, reply: Reply) -> BlazarError | None:
         """Ask the child and carry its answer. The lease ends with the child's answer, however that ends (case K6).
@@ -215,11 +252,12 @@ class Lane:
 
         if lease.late:
             job.late = Late(lease.late, self.limits.late_tokens)
-        if lease.guesses and job.odds:
+        if lease.guesses and job.odds and job.talk is None:  # else none are told at all, which it was warned of
             job.warnings = (*job.warnings, teaching.warn_odds_of_guesses(job.odds))
         try:
             await self._prepare(job, row, lease, len(request.body))
-            relay = Relay(job, self._occasion(lease, request.record), reply, _extra(lease))
+            pace = None if self.paces is None else self.paces.of(lease.key)
+            relay = Relay(job, self._occasion(lease, request.record), reply, queue_header(lease.queue_seconds), pace)
             relay.launch(lease.upstream, self._clock, self.limits)
             await reply.carry()
             if relay.unjudged is not None and not reply.gone:
@@ -228,14 +266,16 @@ class Lane:
         finally:
             if relay is None:
                 release()
-                if request.record.tab is not None:
-                    request.record.tab.undo(self._clock.wall())
+                self._undo(request.record)
             else:
                 relay.close(release)
                 if relay.abandoned:
                     lease.abandon(job.keep_alive)
-                _note(request.record, job, relay, self._clock.now)
-                self._spend(request.record, relay.pieces if job.stream and relay.usage is None else 0)
+                note_answer(request.record, job, relay, self._clock.now())
+                if not _unanswered(relay):
+                    self._spend(request.record)
+                elif not relay.wedged:
+                    self._undo(request.record)
 
     @staticmethod
     def _compatible(job: Job, lane: RawLane | None) -> Job:
@@ -275,15 +315,14 @@ class Lane:
     def _pay_joined(self, record: RequestRecord) -> None:
         """An answer that was another request's is as much an answer. Raises `OverQuota` where its key has no more."""
         if record.tab is not None:
-            self._charge(record.tab, chat=True)
+            self._charge(record.tab, Task.CHAT, b"")
             record.tab.settle(self._clock.wall(), admitted=True)
             self._spend(record)
 
-    def _spend(self, record: RequestRecord, pieces: int = 0) -> None:
-        """What the answer cost is its key's. Of a stream that was broken off, by whomever, only its pieces are known."""
-        if record.tab is not None:
-            completion = record.completion_tokens or pieces
-            record.tab.spend(self._clock.now(), self._clock.wall(), record.prompt_tokens, completion)
+    def _spend(self, record: RequestRecord) -> None:
+        """What the answer cost is its key's."""
+        if (tab := record.tab) is not None:
+            tab.spend(self._clock.now(), self._clock.wall(), record.prompt_tokens, record.completion_tokens)
 
     async def _load(self, job: Job, row: Row, request: LaneRequest, reply: Reply) -> None:
         """Load, or with `keep_alive` 0 unload: what a request without a prompt means to ollama."""
@@ -296,8 +335,9 @@ class Lane:
         elif (lease := await self._lease(job, row, request, reply)) is not None:
             try:
                 occasion = self._occasion(lease, request.record)
-                headers = (*_extra(lease), *warning_headers(job.warnings))
+                headers = (*queue_header(lease.queue_seconds), *warning_headers(job.warnings))
                 send_whole(reply, job.loaded(occasion, "load").body, headers)
+                self._spend(request.record)
             finally:
                 lease.release(job.keep_alive)
 
@@ -309,9 +349,16 @@ class Lane:
         )
 
 
-async def _off_loop(size: int, work: Callable[[], _T]) -> _T:
-    """Do it here where it is quick, else in a thread."""
-    return work() if size <= OFF_LOOP else await asyncio.to_thread(work)
+def _unanswered(relay: Relay) -> bool:
+    """Whether it was refused before a word of an answer. What enforcement refuses was answered; a child that breaks was used."""
+    outcome = relay.outcome
+    if outcome is None or relay.begun or isinstance(outcome, AnswerBroken):
+        return False
+    return status_of(outcome) < 500
+
+
+def _lining_up(record: RequestRecord, now: Callable[[], float]) -> Callable[[int], None]:
+    return lambda waiting: record.line_up(waiting, now())
 
 
 def _cancel(task: "asyncio.Task[object]") -> None:
@@ -323,7 +370,9 @@ def _work(job: Job, request: LaneRequest) -> Work:
     record, named = request.record, request.headers.get(PRIORITY_HEADER, b"").decode("latin-1")
     size = len(request.body)
     work = classify(Facts(named, _deadline(request), job.tools, job.raw, size, record.key, record.weight))
-    record.priority, record.work = _PRIORITIES[work.priority], _CLASSES[work.kind]
+    if named and named.lower() not in _PRIORITIES:
+        job.warnings = tuple(dict.fromkeys((*job.warnings, teaching.warn_priority(named))))
+    record.priority, record.work, record.wait_bound = _PRIORITIES[work.priority], _CLASSES[work.kind], work.wait
     return work
 
 
@@ -336,25 +385,3 @@ def _deadline(request: LaneRequest) -> float | None:
         name = DEADLINE_HEADER.decode()
         raise Malformed(teaching.field_must(name, "milliseconds"), name)
     return float(text) / 1000
-
-
-def _extra(lease: Lease) -> Headers:
-    """A response header of our own: how long it waited (D11)."""
-    waited = lease.queue_seconds
-    return ((b"x-blazar-queue-ms", b"%d" % (waited * 1000)),) if waited >= 0.001 else ()
-
-
-def _note(record: RequestRecord, job: Job, relay: Relay, now: Callable[[], float]) -> None:
-    """What of its answer belongs into its record."""
-    usage = relay.usage
-    record.child_status, record.warnings = relay.child_status, job.warnings
-    if relay.failed:
-        record.note(now(), "failed_in_stream", status=relay.failed)
-    if relay.deserted:
-        record.note(now(), "client_left")
-    note_observed(record, job, relay, now())
-    if usage is not None:
-        record.prompt_tokens, record.completion_tokens = usage.prompt, usage.completion
-        record.cached_tokens = usage.cached
-        if job.keeps is not None:
-            job.keeps.usage = usage

@@ -28,6 +28,11 @@ def dialect_warnings(dialect: Dialect, headers: Mapping[bytes, bytes]) -> tuple[
     return header_warnings(version.decode("latin-1"), betas.decode("latin-1")) if version or betas else ()
 
 
+def queue_header(waited: float) -> Headers:
+    """How long it stood in line (D11), in vain or not."""
+    return ((b"x-blazar-queue-ms", b"%d" % (waited * 1000)),) if waited >= 0.001 else ()
+
+
 def receipt_headers(constraint: str) -> Headers:
     """Which constraint the answer was made under: json_schema, json_object or gbnf (D19); none for an empty one."""
     return ((b"x-blazar-structured-output", constraint.encode()),) if constraint else ()

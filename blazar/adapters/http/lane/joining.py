@@ -9,6 +9,7 @@ from typing import Final
 
 from blazar.adapters.http.lane.job import Job
 from blazar.adapters.http.lane.reply import LaneRequest, Reply
+from blazar.adapters.http.lane.watch import SENTINEL
 from blazar.adapters.http.record import RequestRecord
 from blazar.application.ports.clock import Clock
 from blazar.application.ports.upstream import Headers
@@ -132,7 +133,9 @@ class Joining:
         if flight is None:
             await self._lead(alike, request, reply, answer)
             return
+        begun = self._clock.now()
         await flight.follow(reply, self._clock)
+        request.record.queue_seconds = self._clock.now() - begun
         if reply.gone:
             return
         if flight.good:
@@ -160,6 +163,8 @@ class Joining:
         record.prompt_tokens, record.completion_tokens = led.prompt_tokens, led.completion_tokens
         record.cached_tokens, record.child_status = led.cached_tokens, led.child_status
         record.instance, record.engine, record.warnings = led.instance, led.engine, led.warnings
+        record.call_it(led.model)
+        record.notes += [note for note in led.notes if note[1] == SENTINEL]
         record.note(self._clock.now(), JOINED, trace=led.trace)
 
 

@@ -58,6 +58,12 @@ class SchemaJudge:
             return Verdict(_found(seens, wanted, nowhere))
         return await asyncio.to_thread(self._judge, asked, texts, seens, wanted)
 
+    async def look_back(self, seen: Seen, wanted: Wanted) -> tuple[Finding, ...]:
+        """What is odd about a stream that has ended."""
+        if not _judges(wanted, [seen]):
+            return findings(seen, wanted)
+        return await asyncio.to_thread(findings, seen, wanted, self._schemas.breach)
+
     def _judge(
         self, asked: Asked | None, texts: Sequence[str], seens: Sequence[Seen], wanted: Wanted | None
     ) -> Verdict:

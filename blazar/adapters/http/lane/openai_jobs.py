@@ -47,6 +47,7 @@ CHAT: Final = b"/v1/chat/completions"
 _TAIL: Final = 4096  # an answer's counts stand at its end; llama-server's timings behind them take half a kilobyte
 _HEAD: Final = 512  # an embedding's stand before the vectors
 _PROMPT: Final = re.compile(rb'"prompt_tokens"\s*:\s*(\d{1,12})')
+_CACHED: Final = re.compile(rb'"cache(?:d_tokens|_n)"\s*:\s*(\d{1,12})')
 _COMPLETION: Final = re.compile(rb'"completion_tokens"\s*:\s*(\d{1,12})')
 COMPLETIONS: Final = b"/v1/completions"
 _PROMPTS: Final = re.compile(rb'"prompt"\s*:\s*\[\s*["\[]')
@@ -228,5 +229,6 @@ def usage_in(raw: bytes) -> Usage | None:
     for part in (raw[-_TAIL:], raw[:_HEAD]):
         prompt, completion = _PROMPT.findall(part), _COMPLETION.findall(part)
         if prompt:
-            return Usage(int(prompt[-1]), int(completion[-1]) if completion else 0)
+            cached = max(map(int, _CACHED.findall(part)), default=0)  # in the details, or in the engine's own timings
+            return Usage(int(prompt[-1]), int(completion[-1]) if completion else 0, cached)
     return None

@@ -21,6 +21,7 @@ from blazar.domain.errors import BlazarError, ChildSilent, EngineSaid, Fault, Ma
 from blazar.domain.instance.progress import Look
 from blazar.domain.kinds import Dialect
 from blazar.domain.manners import SLOTS, Manners
+from blazar.domain.paces import SpeakingPace
 from blazar.domain.wire.delta import Failed, Usage
 from blazar.domain.wire.envelopes import child_message
 from blazar.domain.wire.polite import as_it_is
@@ -66,7 +67,13 @@ class Limits(NamedTuple):
 class Relay(Sink):
     """One answer on its way. `outcome` is what remains to be told once `reply.carry()` returns."""
 
-    def __init__(self, job: Job, occasion: Occasion, reply: Reply, extra: Headers) -> None:
+    def __init__(
+        self, job: Job, occasion: Occasion, reply: Reply, extra: Headers, pace: SpeakingPace | None = None
+    ) -> None:
+        self._pace = SpeakingPace() if pace is None else pace
+        self._now: Callable[[], float] = float  # 0, until it is launched
+        self._begun_at = 0.0
+        self.first_word = 0.0  # when it began to leave; a comment is no word
         self._job, self._occasion, self._reply, self._extra = job, occasion, reply, extra
         self._manners = occasion.manners
         job.window_key = occasion.window_key
@@ -107,7 +114,8 @@ class Relay(Sink):
         if reply.gone:
             self._settle(None)
             return
-        self._upstream = upstream
+        self._upstream, self._now = upstream, clock.now
+        self._begun_at = clock.now()
         exchange = self._exchange = upstream.send(self._spoken(self._job.call(self._occasion.child_model)), self)
         if self._over:  # an upstream may fail before it returns
             exchange.abort()
@@ -168,7 +176,7 @@ class Relay(Sink):
         elif self._begun:
             reply.abort()
         else:
-            refuse(reply, error, dialect, self._occasion.trace)
+            refuse(reply, error, dialect, self._occasion.trace, self._extra)
 
     def say_judged(self) -> None:
         """The answer that was held back for its judgement."""
@@ -196,15 +204,18 @@ class Relay(Sink):
 
     def on_body(self, data: bytes) -> None:
         self._heard = True
-        self.pieces += 1
         sound = False
         try:
             if self._stream is not None and self._succeeded:
+                self.pieces += 1
+                self._pace.piece(self._now())
+                if self._watch is not None and self._watch.kept is not None:
+                    self._watch.kept.feed(data)
                 out = self._stream.feed(data)
                 if self._stream.failed is not None:
                     self._end_stream(out)
                 elif out:
-                    if self._watch is not None and not out.startswith(b":"):  # a comment of the child's is no word
+                    if self._watch is not None and not _silent(out):
                         self._watch.told = True
                     self._say(out)
             else:
@@ -339,18 +350,23 @@ class Relay(Sink):
 
     # To the client.
 
-    def _say(self, out: bytes) -> None:
+    def _say(self, out: bytes, *, mute: bool = False) -> None:
+        """`mute`: it only keeps the connection open."""
         if not self._begun:
             self._begun = True
             assert self._stream is not None
             head = [(b"content-type", self._stream.content_type), *STREAM_HEADERS, *self._own_headers()]
             self._reply.start(200, head)
+        if not self.first_word and not mute and not _silent(out):
+            self.first_word = self._now()
         self._fresh = True
         self._reply.write(out)
 
     def _say_whole(self, raw: bytes) -> None:
         whole = self._job.whole(self._occasion, raw)
-        self.usage = whole.usage
+        self.usage = usage = whole.usage
+        if usage is not None:
+            self._pace.whole(self._now(), usage.completion, self._begun_at)
         self._begun = True
         send_whole(self._reply, whole.body, self._own_headers())
 
@@ -411,7 +427,7 @@ class Relay(Sink):
         """Every interval: if nothing was said in it, say something that means nothing (case D5)."""
         assert self._stream is not None
         if not self._fresh and (out := self._stream.beat()):
-            self._say(out)
+            self._say(out, mute=True)
         self._fresh = False
         self._beat_timer = clock.call_later(interval, lambda: self._beat(clock, interval))
 
@@ -461,6 +477,11 @@ class Relay(Sink):
             self._release()
 
 
+def _silent(out: bytes) -> bool:
+    """Comments of the child's and nothing else: no word."""
+    return out.startswith(b":") and not any(line.strip() and line[:1] != b":" for line in out.split(b"\n"))
+
+
 def send_whole(reply: Reply, body: bytes, extra: Headers = ()) -> None:
     """A JSON answer in one piece."""
     reply.start(200, [JSON, (b"content-length", b"%d" % len(body)), *extra])
@@ -468,9 +489,9 @@ def send_whole(reply: Reply, body: bytes, extra: Headers = ()) -> None:
     reply.finish()
 
 
-def refuse(reply: Reply, error: BlazarError, dialect: Dialect, trace: str) -> None:
+def refuse(reply: Reply, error: BlazarError, dialect: Dialect, trace: str, extra: Headers = ()) -> None:
     """An error in one piece, in the envelope of the dialect (D10)."""
     shown = problem(error, dialect, trace)
-    reply.start(shown.status, [*shown.headers, (b"content-length", b"%d" % len(shown.body))])
+    reply.start(shown.status, [*shown.headers, (b"content-length", b"%d" % len(shown.body)), *extra])
     reply.write(shown.body)
     reply.finish()

@@ -5,6 +5,7 @@ that serves anyway and is free, and where there is none the request goes its way
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -22,6 +23,7 @@ from blazar.application.ports.clock import Clock
 from blazar.application.ports.upstream import ChildCall, Headers
 from blazar.application.supervise.leasing import Lease, Leasing
 from blazar.application.supervise.views import InstanceView, Supervising
+from blazar.domain import teaching
 from blazar.domain.admission.work import ORDINARY
 from blazar.domain.errors import BlazarError, ChildDied
 from blazar.domain.kinds import Task
@@ -36,6 +38,8 @@ from blazar.domain.semcache import (
     question_in,
     unit_vector,
 )
+
+logger = logging.getLogger("blazar.cache")
 
 CACHE_HEADER: Final = b"x-blazar-cache"
 SESSION_HEADER: Final = b"x-blazar-session"
@@ -68,6 +72,7 @@ class Remembering:
     clock: Clock
     cache: SemanticCache = field(default_factory=SemanticCache)
     _embedder: str = field(default="", init=False)
+    _warned: bool = field(default=False, init=False)
 
     def question(self, job: Job, request: LaneRequest, reply: Reply) -> Question | None:
         """What is asked, where an answer may be shared both ways and somebody wants that. Raises `Malformed` for a header that is no switch."""
@@ -78,6 +83,8 @@ class Remembering:
             return None
         given = job.schema is not None or job.constraint or job.tools or job.vision or job.keeps is not None
         if given or job.stream or job.load_only or job.keep_alive == 0 or not reply.shares:
+            if wish:
+                job.warnings = (*job.warnings, teaching.warn_cache_passed())
             return None
         if len(request.body) > LARGEST_BODY or SESSION_HEADER in request.headers:
             return None
@@ -146,6 +153,9 @@ class Remembering:
         """None where nobody can make one at once, or what is made is of no use."""
         lease = self._embedder_now()
         if lease is None:
+            if not self._embedder and not self._warned and self.cache.settings.enabled:
+                self._warned = True
+                logger.warning("%s", teaching.cache_without_embedder())
             return None
         failed = False
         try:

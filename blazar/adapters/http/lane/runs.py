@@ -8,7 +8,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import suppress
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from blazar.adapters.http.lane import codec
 from blazar.adapters.http.lane.headers import warning_headers
@@ -20,10 +20,15 @@ from blazar.adapters.http.lane.streams import COMMENT, EVENT_STREAM
 from blazar.adapters.http.record import RequestRecord
 from blazar.application.kept.keep_answer import KeepAnswer
 from blazar.application.ports.clock import Clock
+from blazar.application.ports.telemetry import Served
 from blazar.application.ports.upstream import Headers
 from blazar.domain import teaching
 from blazar.domain.errors import BlazarError, Busy, Malformed, NotFound
+from blazar.domain.tab import expected
 from blazar.domain.wire.delta import Failed
+
+if TYPE_CHECKING:
+    from blazar.domain.quota import Account
 
 MOST_RUNNING: Final = 64
 """Beyond the places of all models a request in the background would only wait; each holds its buffer meanwhile."""
@@ -31,6 +36,8 @@ BUFFER: Final = 4 * 2**20
 """Bytes of events that are kept of one response; of a longer one the first go. A token takes about 200."""
 ALL_BUFFERS: Final = 64 * 2**20
 """Bytes of events of all that have ended; of these the oldest go first."""
+PEER: Final = "background"
+"""Who asked, in the access log: whoever did is gone."""
 QUIET_SECS: Final = 15.0
 """Between two comments to a listener while nothing happens (case D5)."""
 
@@ -65,11 +72,13 @@ class Run:
 
     def __init__(self, job: Behind, owner: str) -> None:
         self.owner = owner
+        self.account: Account | None = None  # of whose places it holds one, once its request has ended
         self._job: Behind | None = job
         self._last: dict[str, Any] | None = None
         self.reply = RunReply(self._push)
         self.done = False
         self.size = 0
+        self.asked: RequestRecord | None = None  # of the request that began it
         self.id = str(job.writer.response()["id"])
         self._events: list[bytes] = []
         self._first = 0  # the number of the oldest event that is here; they are numbered without gaps
@@ -150,6 +159,11 @@ class RunReply(Reply):
         self.on_resume: Callable[[], None] | None = None
 
     @property
+    def status(self) -> int:
+        """As it began; 0: it has not."""
+        return self._status
+
+    @property
     def refusal(self) -> Failed | None:
         """Why there is no answer."""
         if self._status < 400:
@@ -187,12 +201,20 @@ class RunReply(Reply):
         self._released.set()
 
 
-class Runs(Backgrounds):
-    """All of them. Used on the event loop only; has a life, because what runs must be stopped."""
+def _nobody(_served: Served) -> None:
+    """Nobody counts."""
 
-    def __init__(self, keep: KeepAnswer, clock: Clock) -> None:
-        self._keep, self._clock = keep, clock
+
+class Runs(Backgrounds):
+    """All of them. Each is told of when its work has ended, as a request of its own: accepting it is none.
+
+    Used on the event loop only; has a life, because what runs must be stopped.
+    """
+
+    def __init__(self, keep: KeepAnswer, clock: Clock, tell: Callable[[Served], None] = _nobody) -> None:
+        self._keep, self._clock, self._served = keep, clock, tell
         self._running: dict[str, tuple[Run, asyncio.Task[None]]] = {}
+        self._beginning = 0  # more that are being written down
         self._ended: dict[str, Run] = {}
 
     async def start(self) -> None:
@@ -237,9 +259,10 @@ class Runs(Backgrounds):
 
     async def begin(self, keeps: Keeps, request: LaneRequest, reply: Reply, answer: Answer) -> None:
         job: Any = keeps
-        if len(self._running) >= MOST_RUNNING:
+        if len(self._running) + self._beginning >= MOST_RUNNING:
             raise Busy(teaching.too_many_in_background(MOST_RUNNING), 5.0)
-        record, begun = self._own_record(request.record), False
+        record, begun = self._own_record(request), False
+        self._beginning += 1
         try:
             job.begin(self._clock.wall())
             run = Run(job, record.key)
@@ -247,27 +270,36 @@ class Runs(Backgrounds):
             warning = await self._write(job, run.owner)
             begun = True
         finally:
+            self._beginning -= 1
             if not begun and record.tab is not None:
                 record.tab.settle(self._clock.wall(), admitted=False)
+        request.record.accepted, run.asked = True, request.record
         headers = warning_headers([*job.warnings, *([warning] if warning else [])])
-        if record.tab is not None:
-            record.tab.account.running += (
-                1  # the same request: its place at the door stays taken until the work is done
-            )
         task = asyncio.create_task(self._work(run, job, request._replace(record=record), answer))
         self._running[run.id] = (run, task)
-        if job.follows:
-            await _follow(run, reply, headers)
-        else:
-            send_whole(reply, codec.encode(job.writer.response()), headers)
+        try:
+            if job.follows:
+                await _follow(run, reply, headers)
+            else:
+                send_whole(reply, codec.encode(job.writer.response()), headers)
+        finally:
+            if record.tab is not None and run.id in self._running:
+                run.account = (
+                    record.tab.account
+                )  # the same request: its place at the door stays taken until the work is done
+                run.account.running += 1
 
-    def _own_record(self, asked: RequestRecord) -> RequestRecord:
+    def _own_record(self, request: LaneRequest) -> RequestRecord:
         """The work's: the request's own ends with this answer. Raises `OverQuota` now, while its caller listens."""
+        asked = request.record
         record = RequestRecord(asked.trace, asked.started)
+        record.model, record.known, record.stream = asked.model, asked.known, True  # told event by event, whoever reads
+        record.parent, record.dialect = asked.parent, asked.dialect
         record.key, record.weight = asked.key, asked.weight
         if asked.tab is not None:
             record.tab = asked.tab.twin()
-            record.tab.reserve(self._clock.now(), self._clock.wall(), chat=True)
+            tokens = expected(request.body, answers=True) if record.tab.counts_tokens else 0
+            record.tab.reserve(self._clock.now(), self._clock.wall(), chat=True, tokens=tokens)
         return record
 
     async def _work(self, run: Run, job: Behind, request: LaneRequest, answer: Answer) -> None:
@@ -277,17 +309,31 @@ class Runs(Backgrounds):
                 await answer(request, run.reply)
                 failed = run.reply.refusal
             except BlazarError as error:
+                request.record.refuse(error)
                 failed = Failed(500, str(error))
             if failed is not None:
+                request.record.status = failed.status
                 run.push(job.writer.write(failed))
             run.push(job.writer.cancel())  # says nothing where it has ended
             kept = not await self._write(job, run.owner)
         finally:
             if request.record.tab is not None:
-                request.record.tab.account.leave()
+                request.record.tab.settle(self._clock.wall(), admitted=False)
+            if run.account is not None:
+                run.account.leave()
+            self._tell(run, request)
             self._running.pop(run.id, None)
             run.end(kept=kept)
             self._remember(run)
+
+    def _tell(self, run: Run, request: LaneRequest) -> None:
+        """It counts now, as what it was."""
+        record, asked = request.record, run.asked
+        if asked is not None and asked.known and not record.known:
+            record.call_it(asked.model)
+        record.left = record.left or run.reply.gone
+        record.status = record.status or run.reply.status
+        self._served(record.served(request.method, request.path, record.dialect, PEER, self._clock.now()))
 
     async def _write(self, job: Behind, owner: str) -> str:
         saved = await asyncio.to_thread(job.saved, owner, b"", self._clock.wall())

@@ -1,11 +1,13 @@
 """What the chat endpoints make of a child's refusal: sizes in our words, or another try with schemas that it can take."""
 
-from typing import Any
+from typing import Any, Final
 
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
 from blazar.domain.wire.refusal import refused_grammar, too_long
 from blazar.domain.wire.relax import Relaxing
+
+_BOUND_BY: Final = {"ctx": teaching.prompt_too_long, "": teaching.prompt_over_training}
 
 
 class SecondTry:
@@ -20,8 +22,7 @@ class SecondTry:
     def may(self, status: int, raw: bytes, window_key: str = "ctx") -> bool:
         """Whether another try could help. Raises `Malformed` where the prompt is too long (B5, B6); it advises what binds."""
         if (sizes := too_long(raw)) is not None:
-            said = teaching.prompt_too_long if window_key == "ctx" else teaching.prompt_over_share
-            raise Malformed(said(*sizes))
+            raise Malformed(_BOUND_BY.get(window_key, teaching.prompt_over_share)(*sizes))
         return refused_grammar(status, raw)
 
     @property

@@ -26,16 +26,18 @@ OPEN_PATHS: Final = frozenset({"/health", "/healthz"})
 KEY_MODELS: Final = "blazar.key_models"
 """Where a scoped key's models lie in the scope; absent for a key that may use all."""
 
+_OWN_THINGS: Final = ("/v1/responses", "/v1/files", "/v1/batches", "/v1/messages/batches", "/v1/chat/completions")
+"""What is kept of requests, and goes on behind them."""
+
 
 class Entry(NamedTuple):
-    """A key as requests meet it. `plain` has no limit that this layer must watch."""
+    """A key as requests meet it."""
 
     secret: bytes
     name: str
     weight: float
     models: frozenset[str]
     account: Account
-    plain: bool
 
 
 def authenticate(app: App, doors: Doors) -> App:
@@ -43,6 +45,7 @@ def authenticate(app: App, doors: Doors) -> App:
     if not doors.keys:
         return app
     entries = index_of(doors.keys, doors.accounts)
+    doors.accounts.bar_others({key.name for key in doors.keys})
     now = doors.clock.now
 
     def layer(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
@@ -56,8 +59,8 @@ def authenticate(app: App, doors: Doors) -> App:
         record = record_of(scope)
         record.key, record.weight = entry.name, entry.weight
         record.tab = Tab(entry.account)
-        if entry.plain:
-            return _scoped(app, entry, scope, receive, send)
+        if is_errand(scope):
+            return _scoped(app, entry, scope, receive, telling(send, entry.account, now))
         return _counted(app, entry, (scope, receive, telling(send, entry.account, now)), record)
 
     return layer
@@ -72,10 +75,20 @@ def index_of(keys: Iterable[Key], accounts: Accounts) -> dict[bytes, Entry]:
             key.weight,
             frozenset(key.models),
             accounts.open(key),
-            key.max_concurrent is None and key.rpm is None and key.tpm is None,
         )
         for key in keys
     }
+
+
+def is_errand(scope: Scope) -> bool:
+    """Whether it only looks at, or ends, what its caller has going: that takes no place, or who uses all could end nothing.
+
+    One that listens to events does: a stream that is held is a bounded resource (contract).
+    """
+    path: str = scope["path"]
+    if not path.startswith(_OWN_THINGS):
+        return False
+    return path.endswith("/cancel") if scope["method"] == "POST" else b"stream=" not in scope.get("query_string", b"")
 
 
 def _is_open(scope: Scope) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 from contextlib import suppress
 from typing import NamedTuple
 
-from blazar.adapters.http.asgi import App, Message, Receive, Scope, Send, headers_of
+from blazar.adapters.http.asgi import ARRIVED, App, Message, Receive, Scope, Send, headers_of
 from blazar.adapters.http.errors import refuse
 from blazar.adapters.http.layers.doors import Doors
 from blazar.adapters.http.layers.patience import Patience
@@ -38,7 +38,7 @@ def body_limit(app: App, doors: Doors) -> App:
         if not announced.isdigit():
             return refuse(scope, send, Malformed(teaching.field_must("content-length", "bytes")))
         size = int(announced[:20]) if len(announced) <= 20 else 10**20
-        if not size:
+        if not size or (size <= usual and scope.get(ARRIVED)):
             return app(scope, receive, send)
         patience = Patience(receive, clock)
         fits = size <= usual or size <= limit_of(scope, usual)

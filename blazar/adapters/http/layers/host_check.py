@@ -1,4 +1,4 @@
-"""Which Host a request may name (D8), so that a foreign page cannot rebind its name to this machine.
+"""Which Host a request may name (D8), so that a foreign page cannot rebind its name to this machine; and that it asks for a path at all.
 
 Knows nothing of the address the server is bound to: a wide bind never widens this (case J2).
 """
@@ -27,6 +27,9 @@ def host_check(app: App, doors: Doors) -> App:
     def layer(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] == "lifespan":
             return app(scope, receive, send)
+        if not scope["path"].startswith("/"):
+            # The server lets none through. Every layer inside judges paths, and the framework would read another one out of this.
+            return refuse(scope, send, Malformed(teaching.request_target_wrong()))
         headers = headers_of(scope)
         host = headers.get(b"host")
         if host is None or (len(headers) != len(scope["headers"]) and _repeated(scope)):

@@ -9,6 +9,7 @@ from quart import Blueprint, Response
 from blazar.adapters.http.bodies import read, reply
 from blazar.adapters.http.mount import blueprint
 from blazar.adapters.http.schema.manage import EvictBody, LoadBody, ResetBody
+from blazar.adapters.http.scoped import seen
 from blazar.application.ports.clock import Clock
 from blazar.application.supervise.views import InstanceView, Supervising
 from blazar.domain import teaching
@@ -41,7 +42,9 @@ def children_blueprint(parts: Children) -> Blueprint:
         return [_row(view, models, parts.clock.wall(), parts.speed(view.key)) for view in views]
 
     async def ps() -> Response:
-        return reply({"models": rows(parts.supervising.views())})
+        views = parts.supervising.views()
+        names = seen({view.model for view in views} | {model.name for model in parts.list_models()})
+        return reply({"models": rows([view for view in views if view.model in names])})
 
     async def reset() -> Response:
         if not (await read(ResetBody)).reset:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from quart import Blueprint, Response, request
 
 from blazar.adapters.http.mount import blueprint
+from blazar.adapters.http.openai.owner import owner_of
 from blazar.application.ports.telemetry import EventFeed, Told
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
@@ -46,7 +47,8 @@ def events_blueprint(parts: EventPages) -> Blueprint:
     async def stream() -> Response:
         after = _after(request.headers.get("last-event-id", "") or request.args.get("after", ""))
         scrub = parts.scrub() if _wishes(request.args.get("scrub", "")) else str
-        body: Any = b"" if request.method == "HEAD" else _written(parts, after, scrub)
+        scope: Any = request.scope  # Quart's type knows no keys but the specification's
+        body: Any = b"" if request.method == "HEAD" else _written(parts, after, owner_of(scope), scrub)
         response = Response(body, content_type="text/event-stream")
         response.headers["cache-control"] = "no-store"
         response.headers["x-accel-buffering"] = "no"  # nginx would gather events until its buffer is full
@@ -70,16 +72,18 @@ def _wishes(text: str) -> bool:
     return text == "true"
 
 
-async def _written(parts: EventPages, after: int | None, scrub: Callable[[str], str]) -> AsyncIterator[bytes]:
+async def _written(parts: EventPages, after: int | None, key: str, scrub: Callable[[str], str]) -> AsyncIterator[bytes]:
     def written(told: Sequence[Told]) -> bytes:
         return b"".join(event_bytes(one, scrub) for one in told)
 
-    listening = parts.feed.listen(after)
+    listening = parts.feed.listen(after, key)
+    # A number without an event: who is cut off before the first one knows where to go on.
+    begin = b"id: %d\n\n" % listening.since if after is None and listening.since else b""
     # Who comes back has heard it, or gets it with what he missed.
     standing = parts.standing() if after is None else ()
     try:
         # The head leaves with the first bytes, and the client knows that it hears.
-        yield _COMMENT + written(standing)
+        yield _COMMENT + begin + written(standing)
         while (told := await listening.next(KEEP_ALIVE_SECS)) is not None:
             yield written(told) or _COMMENT
     finally:

@@ -30,7 +30,7 @@ def facts_of(shown: show_model.Shown, *, verbose: bool, seeing: bool = False, wo
         metadata=dict(metadata) if verbose else _brief(metadata),
         template=_text(metadata, TEMPLATE_KEY),
         capabilities=capabilities_of(model, metadata, seeing=seeing, worded=worded),
-        license="\n".join(overlay.license) or _text(metadata, "general.license"),
+        license="\n".join(overlay.license) or _licence(model) or _text(metadata, "general.license"),
         projector=file,
         projector_metadata=dict(encoder) if verbose else _brief(encoder),
         overlay=overlay,
@@ -54,6 +54,11 @@ def capabilities_of(
         "thinking": bool(_THINKING.search(template)),
     }
     return tuple(name for name, can in able.items() if can)
+
+
+def _licence(model: Model) -> str:
+    """As the registry had it that the model was pulled from."""
+    return model.origin.licence if model.origin is not None else ""
 
 
 def _brief(metadata: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,17 +1,19 @@
-"""The models on disk in ollama's dialect: tags, show, delete, copy, create, and two routes that are refused with the reason."""
+"""The models on disk in ollama's dialect: tags, show, delete, copy, create, pull, and a route that is refused with the reason."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from quart import Blueprint, Response
+from quart import Blueprint, Response, request
 
 from blazar.adapters.http.bodies import read, reply
 from blazar.adapters.http.mount import Handler, blueprint
 from blazar.adapters.http.ollama.capabilities import facts_of
 from blazar.adapters.http.ollama.creating import CreateModel, told, wish_of
+from blazar.adapters.http.ollama.pull import Join, pull_handler
 from blazar.adapters.http.schema.ollama import CopyBody, CreateBody, DeleteBody, ShowBody
+from blazar.adapters.http.scoped import must_see, seen, visible
 from blazar.application.models.create_model import settled
 from blazar.application.models.show_model import Shown
 from blazar.domain import teaching
@@ -31,6 +33,11 @@ def blind(_: Model) -> bool:
     return False
 
 
+async def nothing_judged() -> Sequence[tuple[Model, str, str]]:
+    """Where nobody knows the machine."""
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Library:
     """The use cases behind these routes."""
@@ -41,20 +48,28 @@ class Library:
     copy_model: Callable[[str, str], Model]
     create_model: CreateModel
     has_blob: Callable[[str], bool]
+    join_pull: Join
     takes_pictures: Callable[[Model], bool] = blind
     catch_up: Callable[[], Awaitable[None]] = settled
     """Has the configuration read again where it has changed: overlays go with their models."""
     words_tools: Callable[[Model], bool] = blind
+    survey: Callable[[], Awaitable[Sequence[tuple[Model, str, str]]]] = nothing_judged
+    """The models with verdict and lane, which cost more than a list."""
 
 
 def library_blueprint(parts: Library) -> Blueprint:
     """Ollama's library routes."""
 
     async def tags() -> Response:
-        return reply(ollama_listing.tags(parts.list_models()))
+        if request.args.get("fit", "") not in ("", "0", "false"):
+            judged = await parts.survey()
+            names = seen([model.name for model, _, _ in judged])
+            return reply(ollama_listing.judged_tags([row for row in judged if row[0].name in names]))
+        return reply(ollama_listing.tags(visible(parts.list_models())))
 
     async def show() -> Response:
         body = await read(ShowBody)
+        must_see(body.model, [model.name for model in parts.list_models()])
         # The first look at a file reads its header, which takes as long as its vocabulary is large.
         shown = await asyncio.to_thread(parts.show_model, body.model)
         seeing = await asyncio.to_thread(parts.takes_pictures, shown.model)
@@ -91,12 +106,10 @@ def library_blueprint(parts: Library) -> Blueprint:
         "copy": copy,
         "create": create,
         "has_blob": has_blob,
+        "pull": pull_handler(parts.join_pull),
+        "push": _refusing(teaching.push_not_here()),
     }
-    refusals = {
-        "pull": teaching.registry_not_here(),
-        "push": teaching.push_not_here(),
-    }
-    return blueprint("library", handlers | {name: _refusing(sentence) for name, sentence in refusals.items()})
+    return blueprint("library", handlers)
 
 
 def _done() -> Response:

@@ -7,6 +7,7 @@ from quart import Blueprint, Response, request
 
 from blazar.adapters.http.bodies import reply
 from blazar.adapters.http.mount import blueprint
+from blazar.adapters.http.scoped import must_see, seen, visible
 from blazar.domain import names, teaching
 from blazar.domain.errors import BadName, Malformed, ModelNotFound
 from blazar.domain.kinds import Weights
@@ -21,7 +22,7 @@ def models_blueprint(list_models: Callable[[], list[Model]]) -> Blueprint:
     """Both listings, and one model by id."""
 
     async def listing() -> Response:
-        models = list_models()
+        models = visible(list_models())
         if "anthropic-version" in request.headers:
             return reply(_page(models))
         return reply({"object": "list", "data": [_openai(model) for model in models]})
@@ -30,9 +31,10 @@ def models_blueprint(list_models: Callable[[], list[Model]]) -> Blueprint:
         if len(id) > names.LONGEST_NAME:  # looking for near matches of a megabyte takes minutes
             raise BadName(id)
         rows = {model.name: model for model in list_models()}
+        must_see(id, rows)
         model = rows.get(names.resolve(id, rows))
         if model is None:
-            raise ModelNotFound(id, names.near(id, rows))
+            raise ModelNotFound(id, names.near(id, seen(rows)))
         return reply(_anthropic(model) if "anthropic-version" in request.headers else _openai(model))
 
     return blueprint("models", {"listing": listing, "one": one})

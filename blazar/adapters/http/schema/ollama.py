@@ -7,6 +7,11 @@ from pydantic import AfterValidator, AliasChoices, Field
 from blazar.adapters.http.schema.wire import Wire
 from blazar.domain.names import untagged
 
+
+def _untagged(name: str | None) -> str | None:
+    return name and untagged(name)
+
+
 # ollama's older clients say `name`.
 ModelName = Annotated[str, Field(min_length=1, validation_alias=AliasChoices("model", "name"))]
 
@@ -61,10 +66,44 @@ class CreateBody(Wire):
     stream: bool = True
 
 
+class PullBody(Wire):
+    """POST /api/pull; streams unless told otherwise. `with`, `draft` and `as` are extensions."""
+
+    model: ModelName
+    """A reference: `qwen3:0.6b`, `hf:owner/repo:Q4_K_M`, an address of a GGUF file."""
+    insecure: bool = False
+    """Has no effect: nothing is fetched without TLS but from this machine."""
+    stream: bool = True
+    with_: Annotated[dict[str, Any] | None, Field(alias="with")] = None
+    """References of the other files of a diffusion set, by their role."""
+    draft: Any = None
+    """A reference of a model that guesses ahead for this one; true for the one that is known to go with it."""
+    as_: Annotated[str | None, Field(alias="as"), AfterValidator(_untagged)] = None
+    """What the catalog shall call it: without it what `model` says, as clients ask for it; empty for a short name by the reference."""
+
+
 class OllamaStatus(Wire):
     """A step of a creation, or how it ended."""
 
     status: str
+
+
+class PullStatus(OllamaStatus):
+    """A step of a pull, or how it ended. The last one is `success`, and the only one that says what came."""
+
+    digest: str | None = None
+    """Of the file that the step is about."""
+    total: int | None = None
+    completed: int | None = None
+    file: str | None = None
+    """What people call it."""
+    note: str | None = None
+    model: str | None = None
+    """What the catalog calls it now; absent where what came is no model by itself."""
+    fresh: bool | None = None
+    """False: everything was there already."""
+    path: str | None = None
+    notes: list[str] | None = None
 
 
 class OllamaMessage(Wire):
@@ -203,6 +242,10 @@ class Tag(Wire):
     size: int
     digest: str
     details: Details
+    fit: str | None = None
+    """With `?fit=true`: whether it fits this machine, about, by its size alone. Empty where that cannot be told."""
+    lane: str | None = None
+    """With `?fit=true`: the kind of engine that would serve it. Empty where none that is installed would."""
 
 
 class Tags(Wire):

@@ -38,6 +38,7 @@ BODIES: Final[dict[str, type[BaseModel]]] = {
     "library.delete": ollama.DeleteBody,
     "library.copy": ollama.CopyBody,
     "library.create": ollama.CreateBody,
+    "library.pull": ollama.PullBody,
     "children.reset": manage.ResetBody,
     "children.load": manage.LoadBody,
     "children.evict": manage.EvictBody,
@@ -100,6 +101,7 @@ ANSWERS: Final[dict[str, tuple[type[BaseModel], ...]]] = {
     "library.tags": (ollama.Tags,),
     "library.show": (ollama.Shown,),
     "library.create": (ollama.OllamaStatus,),
+    "library.pull": (ollama.PullStatus,),
     "children.ps": (ollama.ProcessList,),
     "children.reset": (manage.Reset,),
     "children.load": (ollama.Running,),
@@ -138,9 +140,10 @@ STREAMS: Final = {
     "lane.ollama_chat": "application/x-ndjson",
     "lane.ollama_generate": "application/x-ndjson",
     "library.create": "application/x-ndjson",
+    "library.pull": "application/x-ndjson",
 }
 
-REFUSED: Final = frozenset({"library.pull", "library.push"})
+REFUSED: Final = frozenset({"library.push"})
 
 ERRORS: Final[dict[Dialect, type[BaseModel]]] = {
     Dialect.OPENAI: manage.NativeError,
@@ -152,7 +155,7 @@ ERRORS: Final[dict[Dialect, type[BaseModel]]] = {
 QUERIES: Final = {
     "reports.explain": (("model", True),),
     "keys.usage": (("days", False),),
-    "why.stories": (("trace", False), ("model", False), ("limit", False)),
+    "why.stories": tuple((name, False) for name in ("trace", "model", "limit", "key", "status")),
     "events.stream": (("after", False), ("scrub", False)),
     "models.listing": (("limit", False), ("after_id", False), ("before_id", False)),
     "completions.page": (("model", False), ("limit", False), ("after", False), ("order", False)),

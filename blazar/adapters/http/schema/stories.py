@@ -53,6 +53,7 @@ class Story(Wire):
     key: str
     stream: bool
     status: int
+    outcome: str
     refusal: str | None
     priority: str
     work: str | None

@@ -7,7 +7,8 @@ Without both a request costs a quarter less CPU. Decides nothing about HTTP, whi
 import asyncio
 import socket
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from hypercorn.app_wrappers import ASGIWrapper
@@ -229,10 +230,23 @@ class ClientConnection(TCPServer):
             self._depart()
 
     async def _room(self) -> None:
-        """Wait until the client has taken some of what there is for it, and no longer than it takes anything at all."""
-        transport, patience = self.writer.transport, self._patience
-        if transport.get_write_buffer_size() < _LITTLE:
+        """Wait until the client has taken some of what there is for it."""
+        if self.writer.transport.get_write_buffer_size() < _LITTLE:
             return await super().protocol_send(_NOTHING)
+        with self._taking():
+            return await super().protocol_send(_NOTHING)
+
+    async def _close(self) -> None:
+        """What has been said still leaves, as long as the client takes it."""
+        if not self.writer.transport.get_write_buffer_size():
+            return await super()._close()
+        with self._taking():
+            return await super()._close()
+
+    @contextmanager
+    def _taking(self) -> Iterator[None]:
+        """Wait no longer than the client takes anything at all."""
+        transport, patience = self.writer.transport, self._patience
         timer: list[asyncio.TimerHandle] = []
 
         def look(before: int) -> None:
@@ -244,7 +258,7 @@ class ClientConnection(TCPServer):
 
         timer[:] = [self.loop.call_later(patience, look, transport.get_write_buffer_size())]
         try:
-            return await super().protocol_send(_NOTHING)
+            yield
         finally:
             timer[0].cancel()
 

@@ -17,15 +17,14 @@ from hypercorn.protocol.h11 import H11Protocol
 from blazar.adapters.http.server.odd import OddProtocol
 from blazar.adapters.http.server.stream import PlainStream
 
-# No tabs, folds, bytes beyond ASCII, or bare line feeds. Every alternative is told by its next byte: it cannot backtrack far.
+# No other target than a path, no tabs, folds, bytes beyond ASCII, or bare line feeds. Every alternative is told by its next byte: it cannot backtrack far.
 _HEAD: Final = re.compile(
-    rb"(GET|POST|PUT|DELETE|OPTIONS) ([\x21-\x7e]+) HTTP/1\.1\r\n((?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\x20-\x7e]*\r\n)+)\r\n"
+    rb"(GET|POST|PUT|DELETE|OPTIONS) (/[\x21-\x7e]*) HTTP/1\.1\r\n((?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\x20-\x7e]*\r\n)+)\r\n"
 )
 _LENGTH: Final = re.compile(rb"[0-9]{1,15}")
 _ODD: Final = frozenset({b"transfer-encoding", b"upgrade", b"expect", b"http2-settings"})
 _STREAM: Final = 1
 _NO_BODY: Final = frozenset({204, 304})
-_UNSENDABLE: Final = re.compile(rb"[\r\n\0]")
 
 
 class Head(NamedTuple):
@@ -100,7 +99,7 @@ class PlainProtocol:
                         self._stock.protocol = OddProtocol(self._stock)
                     await self._stock.handle(RawData(data))
                     return
-                await self._begin(head)
+                await self._begin(head, whole=len(data) - head.size >= head.length)
                 data = data[head.size :]
                 if not self._left:
                     await self._feed(b"")
@@ -113,7 +112,7 @@ class PlainProtocol:
                 self._free = asyncio.Event()
                 await self._free.wait()
 
-    async def _begin(self, head: Head) -> None:
+    async def _begin(self, head: Head, *, whole: bool) -> None:
         stock = self._stock
         self._left, self._last, self._whole = head.length, False, False
         await self._send(Updated(idle=False))
@@ -128,7 +127,7 @@ class PlainProtocol:
             self._answer,
             _STREAM,
         )
-        stream.begin(head.method, head.target, head.headers, dict(stock.state))
+        stream.begin(head.method, head.target, head.headers, dict(stock.state), whole=whole)
 
     async def _feed(self, part: bytes) -> None:
         if (stream := self._stream) is not None:
@@ -157,16 +156,16 @@ class PlainProtocol:
         self._chunked, self._owed = response.status_code not in _NO_BODY, 0
         rows = [b"HTTP/1.1 %d \r\n" % response.status_code]
         for name, value in (*response.headers, *self._stock.config.response_headers("h11")):
-            if _UNSENDABLE.search(name) or _UNSENDABLE.search(value):
-                raise ValueError("a header with a line break would be two headers")
             lower = name.lower()
             if lower == b"content-length":
                 self._chunked, self._owed = False, int(value)
             elif lower == b"connection":
                 self._last = b"close" in value.lower()
             rows.append(b"%b: %b\r\n" % (name, value))
-        rows.append(b"Transfer-Encoding: chunked\r\n\r\n" if self._chunked else b"\r\n")
-        return b"".join(rows)
+        head = b"".join(rows)
+        if head.count(b"\r") != len(rows) or head.count(b"\n") != len(rows) or b"\0" in head:
+            raise ValueError("a header with a line break would be two headers")
+        return head + (b"Transfer-Encoding: chunked\r\n\r\n" if self._chunked else b"\r\n")
 
     async def _end(self) -> None:
         """The application is done. An answer or a request that is not whole leaves no way to tell where the next one begins."""

@@ -6,6 +6,7 @@ is one message, and the queue is a list with futures: a first token leaves some 
 
 import asyncio
 from collections import deque
+from collections.abc import Awaitable, Callable
 from time import time
 from typing import Any, Final
 from urllib.parse import unquote
@@ -13,13 +14,16 @@ from urllib.parse import unquote
 from hypercorn.asyncio.task_group import TaskGroup, _handle
 from hypercorn.protocol.http_stream import HTTPStream
 
-from blazar.adapters.http.asgi import Message
+from blazar.adapters.http.asgi import ARRIVED, Message
 
 _DISCONNECT: Final[Message] = {"type": "http.disconnect"}
 
 
 class Inbox:
-    """Messages for one app, in order. Whoever puts more than `most` waits until some are taken: that is when a socket is not read."""
+    """Messages for one app, in order. Whoever puts more than `most` waits until some are taken: that is when a socket is not read.
+
+    Nobody waits for an app that has ended, or that is told of its client's going.
+    """
 
     __slots__ = ("_loop", "_messages", "_most", "_room", "_waiting")
 
@@ -32,8 +36,20 @@ class Inbox:
 
     def close(self) -> None:
         """The client has gone. Waits for nobody: there may be no one left to take it."""
-        self._messages.append(_DISCONNECT)
+        self._end(_DISCONNECT)
+
+    def _end(self, message: Message) -> None:
+        self._messages.append(message)
         self._tell()
+        if self._room is not None and not self._room.done():
+            self._room.set_result(None)
+
+    async def offer(self, message: Message) -> None:
+        """`put` or `close`, in the words of the stock stream."""
+        if message["type"].endswith(".disconnect"):
+            self._end(message)
+        else:
+            await self.put(message)
 
     async def put(self, message: Message) -> None:
         """One at a time."""
@@ -66,6 +82,29 @@ class Inbox:
             self._waiting.clear()
 
 
+class Inboxes:
+    """In the place of a connection's task group, as its streams see it: an app reads from an `Inbox`.
+
+    A stock stream waits for room in its app's queue, also with the word that its client has gone, and where the app has ended
+    without reading: nothing more would be read from the connection then, and it would never end.
+    """
+
+    def __init__(self, tasks: Any) -> None:
+        self._tasks = tasks
+
+    async def spawn_app(
+        self, app: Any, config: Any, scope: Any, send: Callable[[Any], Awaitable[None]]
+    ) -> Callable[[Message], Awaitable[None]]:
+        """Where the app's messages are put."""
+        inbox = Inbox(config.max_app_queue_size)
+        self._tasks.spawn(_handle, app, config, scope, inbox.get, send, None, None)
+        return inbox.offer
+
+    def spawn(self, func: Callable[..., Any], *args: Any) -> None:
+        """As the task group does."""
+        self._tasks.spawn(func, *args)
+
+
 class PlainStream(HTTPStream):
     """`begin`, then `feed` until the body is whole; what the app says comes by `send`, as of any stream of Hypercorn's."""
 
@@ -74,8 +113,10 @@ class PlainStream(HTTPStream):
     task_group: TaskGroup
     _inbox: Inbox
 
-    def begin(self, method: str, target: bytes, headers: list[tuple[bytes, bytes]], state: dict[str, Any]) -> None:
-        """Start the app on a request whose head is known."""
+    def begin(
+        self, method: str, target: bytes, headers: list[tuple[bytes, bytes]], state: dict[str, Any], *, whole: bool
+    ) -> None:
+        """Start the app on a request whose head is known; `whole`: its body will be fed at once."""
         self.start_time = time()
         path, _, query = target.partition(b"?")
         text = path.decode("ascii")
@@ -94,6 +135,7 @@ class PlainStream(HTTPStream):
             "server": self.server,
             "state": state,
             "extensions": {},
+            ARRIVED: whole,
         }
         self._inbox = Inbox(self.config.max_app_queue_size)
         # The server's own boundary: what an app raises is logged, and answered with a 500 where nothing was said yet.

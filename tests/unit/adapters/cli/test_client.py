@@ -1,14 +1,19 @@
 """Talking to a daemon: answers, refusals, streams, and what is not a daemon at all."""
 
+import contextlib
 import socket
+import ssl
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from blazar.adapters.cli.client import DaemonClient, DaemonFailed, DaemonRefused
+from blazar.domain import teaching
 from blazar.domain.errors import Fault, Malformed, Unreachable
+from tests.support.certificates import pair
 from tests.support.command_line import StubDaemon
 
 
@@ -203,3 +208,40 @@ def test_a_missing_key_says_where_this_program_takes_it_from(stub: StubDaemon) -
         DaemonRefused, match=r"API key; the command line takes its key from BLAZAR_API_KEY, else .*\[\[keys\]\]"
     ):
         DaemonClient(stub.url).call("GET", "/api/ps")
+
+
+@contextlib.contextmanager
+def hanging_up(tls: ssl.SSLContext | None) -> Iterator[str]:
+    """A server that speaks TLS, or that hangs up on whoever comes; its address with http://."""
+
+    def serve(listener: socket.socket) -> None:
+        while True:
+            try:
+                client, _ = listener.accept()
+            except OSError:
+                return
+            with contextlib.suppress(OSError), client:
+                if tls is not None:
+                    tls.wrap_socket(client, server_side=True).close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve, args=(listener,), daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        listener.shutdown(socket.SHUT_RDWR)
+    thread.join(10)
+
+
+def test_a_daemon_that_speaks_https_is_told_so(tmp_path: Path) -> None:
+    """Whoever names it without https:// hears how to name it, and not that it has gone."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*pair(tmp_path))
+    with hanging_up(context) as url:
+        for ask in (lambda: DaemonClient(url).call("GET", "/api/ps"), lambda: DaemonClient(url).health()):
+            with pytest.raises(Unreachable) as refused:
+                ask()
+            assert str(refused.value) == teaching.daemon_speaks_tls(url)
+            assert url.replace("http:", "https:") in str(refused.value)
+    with hanging_up(None) as url, pytest.raises(Fault) as gone:
+        DaemonClient(url).call("GET", "/api/ps")
+    assert str(gone.value) == teaching.daemon_gone(url)

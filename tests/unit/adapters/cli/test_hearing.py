@@ -44,6 +44,19 @@ def test_a_daemon_that_comes_back_is_heard_again(stub: StubDaemon, monkeypatch: 
     assert [one.event["kind"] for one in heard if one.event] == ["loading", "serving"]
 
 
+def test_who_is_cut_off_before_the_first_event_misses_none(stub: StubDaemon, monkeypatch: pytest.MonkeyPatch):
+    """The stream begins with the number of the last event before it."""
+    monkeypatch.setattr(hearing, "AGAIN_SECS", 0.01)
+    hold = threading.Event()
+    stub.answers["GET", PATH] = (200, [b": \n\nid: 6\n\n"])
+    stub.answers["GET", f"{PATH}&after=6"] = (200, [event(7, "serving"), lambda: hold.wait(60)])
+    ear = Ear(lambda: DaemonClient(stub.url), PATH)
+    heard: list[Any] = [ear.heard.get(timeout=60) for _ in range(4)]
+    ear.close()
+    hold.set()
+    assert [one.event["kind"] for one in heard if one.event] == ["serving"]
+
+
 def test_a_daemon_that_refuses_is_the_end(stub: StubDaemon):
     """Trying again would change nothing."""
     stub.answers["GET", PATH] = (403, {"error": {"message": "no"}})

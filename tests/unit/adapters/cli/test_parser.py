@@ -34,6 +34,7 @@ TABLE = [
     ("cp a b", "cp", {"source": "a", "target_name": "b"}),
     ("create m", "create", {"name": "m", "file": "Modelfile"}),
     ("create m -f M", "create", {"name": "m", "file": "M"}),
+    ("search qwen3 coder", "search", {"words": ["qwen3", "coder"], "limit": 10}),
     ("ps --reset", "ps", {"reset": True}),
     ("load tiny --keep-alive -1", "load", {"keep_alive": "-1"}),
     ("evict tiny#1 -f", "evict", {"model": "tiny#1", "force": True}),
@@ -89,7 +90,9 @@ TABLE = [
     ("signin", "accounts", {}),
     ("logout", "accounts", {}),
     ("pull", "pull", {}),
-    ("pull some/ref", "pull", {"reference": "some/ref"}),
+    ("pull some/ref", "pull", {"reference": "some/ref", "name": None, "parts": [], "draft": None}),
+    ("pull a/b --draft --name n", "pull", {"reference": "a/b", "draft": "auto", "name": "n"}),
+    ("pull a/b --draft=c/d --with vae=e", "pull", {"reference": "a/b", "draft": "c/d", "parts": ["vae=e"]}),
 ]
 
 

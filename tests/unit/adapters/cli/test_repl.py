@@ -34,20 +34,21 @@ class ScriptedTalk:
         printer.piece("content", answer)
         return {"done": True, "eval_count": 1, "eval_duration": 10**9}
 
-    def load(self, model: str) -> None:
+    def load(self, model: str) -> str:
         if model == "nope":
             raise ModelNotFound(model)
         self.loaded.append(model)
+        return model.removeprefix("hf:")
 
 
 class Session:
     """One run of a REPL over a list of lines; an exception in the list is raised by the keyboard."""
 
-    def __init__(self, talk: ScriptedTalk, lines: list[Answer]) -> None:
+    def __init__(self, talk: ScriptedTalk, lines: list[Answer], model: str = "tiny") -> None:
         self.said: list[str] = []
         self.prompts: list[str] = []
         self._lines: Iterator[Answer] = iter(lines)
-        self.repl = Repl(talk, "tiny", self._read, self.said.append)
+        self.repl = Repl(talk, model, self._read, self.said.append)
 
     def _read(self, prompt: str) -> str:
         self.prompts.append(prompt)
@@ -158,6 +159,13 @@ def test_settings_go_into_the_request(talk_of: Callable[..., ScriptedTalk]) -> N
     }
     assert second["think"] is True
     assert "format" not in second
+
+
+def test_a_model_is_called_what_it_is_loaded_as(talk_of: Callable[..., ScriptedTalk]) -> None:
+    """One that had to be fetched is named by the catalog from then on."""
+    talk = talk_of("x", "y")
+    Session(talk, ["a", "/load hf:other", "b"], model="hf:tiny").run()
+    assert [body["model"] for body in talk.bodies] == ["tiny", "other"]
 
 
 def test_clear_forgets_and_load_changes_the_model(talk_of: Callable[..., ScriptedTalk]) -> None:

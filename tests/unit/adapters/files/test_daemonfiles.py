@@ -32,3 +32,19 @@ def test_the_note_is_for_its_owner_alone_and_complete(tmp_path: Path) -> None:
     note.remove()
     note.remove()
     assert not path.exists()
+
+
+def test_who_asks_is_told_whether_a_daemon_runs_and_where(tmp_path: Path) -> None:
+    """Asking takes the lock from nobody, and a note that is none says nothing."""
+    lock, note = DataDirLock(tmp_path), DaemonNote(tmp_path)
+    assert not DataDirLock(tmp_path).is_held()
+    lock.acquire()
+    assert DataDirLock(tmp_path).is_held()
+    lock.release()
+    assert not DataDirLock(tmp_path).is_held()
+    assert note.url() == ""
+    note.write("http://127.0.0.1:1", 7, "9")
+    assert note.url() == "http://127.0.0.1:1"
+    for text in ("[]", "{", "{}"):
+        (tmp_path / "daemon.json").write_text(text)
+        assert note.url() == ""

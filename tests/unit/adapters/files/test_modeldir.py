@@ -113,6 +113,35 @@ def test_where_links_are_impossible_the_file_is_referred_to(
     assert list(weights.folder.iterdir()) == []
 
 
+def test_what_is_ours_is_moved_where_links_are_impossible(
+    weights: DiskWeightFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was downloaded lies in the models folder afterwards, its encoder beside it; elsewhere it is linked."""
+    came = tmp_path / "came"
+    model, beside = str(tiny().save(came / "m.gguf")), ENCODER.save(came / "mmproj.gguf")
+    assert weights.take("linked", (model,)) == (str(weights.folder / "linked.gguf"),)
+    assert beside.exists()
+
+    def link(source: str, target: str) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", link)
+    moved = weights.take("m", (model,))
+    assert moved == (str(weights.folder / "m.gguf"),)
+    assert Path(weights.projector_file(moved)).exists()
+    assert list(came.iterdir()) == []
+    one, two = (str(tiny().save(came / name)) for name in ("a.safetensors", "b.json"))
+    folder = weights.take("f", (one, two), ("a.safetensors", "sub/b.json"))
+    assert folder == (str(weights.folder / "f" / "a.safetensors"), str(weights.folder / "f" / "sub" / "b.json"))
+    again = str(tiny().save(came / "m.gguf"))
+    with pytest.raises(Conflict):
+        weights.take("m", (again,))
+    shards = tuple(map(str, save_shards(came, "s", 2)))
+    with pytest.raises(StoreTrouble):
+        weights.take("s", (*shards, str(came / "gone.gguf")))
+    assert all(Path(shard).exists() for shard in shards)
+
+
 def test_a_second_shard_that_fails_takes_the_first_link_along(
     weights: DiskWeightFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

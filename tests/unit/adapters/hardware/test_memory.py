@@ -38,6 +38,23 @@ V1 = {
 }
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["", "MemTotal: 5 kB\n", "MemTotal: 5 kB\nMemAvailable: 6 kB\n", "MemTotal: x kB\nMemAvailable: 1 kB\n"],
+    ids=["none", "old kernel", "nonsense", "no number"],
+)
+def test_where_the_kernel_has_no_such_file_psutil_tells(tmp_path, text):
+    """A container whose own file contradicts itself is asked for what it has otherwise."""
+    known = machine_ram()
+    assert machine_ram(write(tmp_path, {"proc/meminfo": text})).total == known.total
+
+
+def test_memory_is_read_from_the_kernel(tmp_path):
+    """In kibibytes; 0 available is not known, and asked for elsewhere."""
+    files = {"proc/meminfo": "MemTotal:       100 kB\nMemFree: 1 kB\nMemAvailable:   40 kB\nHugePages_Total: 0\n"}
+    assert machine_ram(write(tmp_path, files)) == Ram(102_400, 40_960)
+
+
 def test_no_group_means_the_machine(tmp_path):
     """Without control groups the machine's own figures hold."""
     assert limited(MACHINE, tmp_path) == MACHINE

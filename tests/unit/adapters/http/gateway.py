@@ -1,5 +1,6 @@
 """The whole cold shell over small fakes, wrapped as composition wraps it; the hot paths end in a lane that only counts."""
 
+import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -34,6 +35,8 @@ from blazar.application.kept.completions import Completions
 from blazar.application.kept.keep_answer import KeepAnswer
 from blazar.application.kept.recall_response import RecallResponse
 from blazar.application.models.create_model import Created, Wish
+from blazar.application.models.pulling import Pulled, Step
+from blazar.application.models.pulling import Wish as PullWish
 from blazar.application.models.show_model import Beside, Shown
 from blazar.application.ops.caller import Caller
 from blazar.application.ports.saved import Keeping, Saved
@@ -157,13 +160,36 @@ class EndedFeed(EventFeed, Listening):
         self.left = 0
         self.pending: list[list[Told]] = []
 
-    def listen(self, after: int | None = None) -> Listening:
+    def listen(self, after: int | None = None, key: str = "") -> Listening:
+        del key
         self.after.append(after)
         self.pending = [[Told(7, 0.5, "loading", {"model": "m"}), Told(8, 1.0, "serving", {"seconds": 0.25})], []]
         return self
 
     async def next(self, seconds: float) -> list[Told] | None:
         return self.pending.pop(0) if self.pending else None
+
+    def close(self) -> None:
+        self.left += 1
+
+
+class ToldPull:
+    """A pull that is over: its steps, None for a silence, an error for its end."""
+
+    def __init__(self, steps: Sequence[Step | Exception | None], pulled: Pulled | None) -> None:
+        self.steps, self._pulled, self.waited = list(steps), pulled, list[float]()
+        self.left = 0
+
+    @property
+    def pulled(self) -> Pulled | None:
+        return self._pulled
+
+    async def next(self, seconds: float = math.inf) -> Step | None:
+        self.waited.append(seconds)
+        step = self.steps.pop(0)
+        if isinstance(step, Exception):
+            raise step
+        return step
 
     def close(self) -> None:
         self.left += 1
@@ -186,6 +212,8 @@ class Parts:
         self.blobs = MemoryBlobs()
         self.wishes: list[Wish] = []
         self.caught_up: list[str] = []
+        self.pulls: list[PullWish] = []
+        self.pull = ToldPull([Step("pulling manifest"), Step("success")], Pulled(SMALL, fresh=False))
         self.overlay = Overlay()
         self.removed: list[tuple[str, bool]] = []
         self.fitted: list[dict[str, Any]] = []
@@ -200,6 +228,9 @@ class Parts:
         entrance.open(self._hot(file_uploads(blob_uploads(self.quart, self.blobs), self.batches.shelf)))
         self.app: App = wrap(entrance, self.doors)
 
+    async def survey(self) -> list[tuple[Model, str, str]]:
+        return [(model, "fits", "llamacpp") for model in self.list_models()]
+
     def blueprints(self) -> list[Any]:
         library = Library(
             list_models=self.list_models,
@@ -208,7 +239,9 @@ class Parts:
             copy_model=self.copy,
             create_model=self.create,
             has_blob=self.blobs.has,
+            join_pull=self.join,
             catch_up=self.catch_up,
+            survey=self.survey,
         )
         return [
             meta_blueprint(Meta(clock=self.clock, meter=self.doors.meter, version="9.9.9")),
@@ -274,6 +307,10 @@ class Parts:
         self.wishes.append(wish)
         model = self.copy(wish.overlay.base, wish.name) if wish.overlay.base else SMALL
         return Created(model, ("using existing layer sha256:1", "writing manifest", "success"), ("num_gpu",))
+
+    def join(self, wish: PullWish) -> ToldPull:
+        self.pulls.append(wish)
+        return self.pull
 
     def explain(self, model: str, _: Sequence[object] = ()) -> dict[str, Any]:
         return {"model": self.get(model).name, "argv": ["llama-server"]}

@@ -3,7 +3,7 @@
 import pytest
 
 from blazar.adapters.http.record import CLIENT_LEFT, LONGEST, RECORD, RequestRecord, record_of
-from blazar.domain.errors import Busy, ChildDied, EngineSaid, Malformed, OverQuota
+from blazar.domain.errors import Busy, ChildDied, EngineSaid, Malformed, OverQuota, Refusal
 
 
 def test_a_fresh_record_knows_only_its_trace_and_time() -> None:
@@ -27,8 +27,8 @@ def test_it_lies_in_the_scope() -> None:
 def test_the_depth_of_the_line_is_noted() -> None:
     """For the audit line."""
     record = RequestRecord("plm-1", 5.0)
-    record.note_depth(3)
-    assert record.queue_depth == 3
+    record.line_up(3, 6.0)
+    assert (record.queue_depth, record.lined_up) == (3, 6.0)
 
 
 def test_a_refusal_is_kept_in_our_own_words() -> None:
@@ -61,3 +61,13 @@ def test_what_is_told_at_the_end() -> None:
     assert (served.seconds, served.first_byte_seconds, served.queue_seconds) == (4.0, 1.0, 0.5)
     assert (served.status, served.dialect, served.engine, served.peer) == (CLIENT_LEFT, "ollama", "b1", "::1")
     assert served.notes == [(2.5, "sentinel", {"code": "truncation"})]
+
+
+def test_what_is_kept_of_a_request_holds_no_secret() -> None:
+    """One that a client put in the place of a path, of a model, or of both: the log, the audit and the stories tell of all three."""
+    secret = "plm_" + "5ecret" * 8
+    record = RequestRecord("plm-1", 0.0)
+    record.model = secret
+    record.refuse(Refusal(f"no model '{secret}'"))
+    served = record.served("GET", f"/v1/models/{secret}", "openai", "::1", 1.0)
+    assert (served.path, served.model, served.refusal) == ("/v1/models/plm_…", "plm_…", "no model 'plm_…'")

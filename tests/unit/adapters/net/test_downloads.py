@@ -3,17 +3,17 @@
 import hashlib
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from blazar.adapters.net import downloads as module
-from blazar.adapters.net import partials
+from blazar.adapters.net import partials, transfers
 from blazar.adapters.net.downloads import HttpDownloads
 from blazar.adapters.net.throttle import Throttle
 from blazar.application.ports.downloads import Wanted
 from blazar.domain import teaching
-from blazar.domain.errors import BlazarError, Busy, Conflict, NotFound, RegistryTrouble, StoreTrouble
+from blazar.domain.errors import BlazarError, Busy, NotFound, RegistryTrouble, StoreTrouble
 from tests.fakes.disk import FakeDisk
 from tests.support.registry import Registry
 from tests.support.release_feed import ReleaseHost, Served
@@ -27,6 +27,12 @@ def host() -> Iterator[ReleaseHost]:
     server = ReleaseHost()
     yield server
     server.close()
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses between two tries take no time here."""
+    monkeypatch.setattr(transfers, "PAUSE_SECS", 0.01)
 
 
 def downloader(
@@ -135,9 +141,9 @@ def full_after(size: int):
 def partial_of(tmp_path: Path, data: bytes, done: int, *, identity: str = DIGEST, etag: str = '"v1"') -> None:
     """A download that was left at some byte."""
     partial = partials.Partial(tmp_path / "file.bin", "file.bin")
-    partial.plan(len(DATA), 1, etag)
-    partial.write(partial.spans[0], data[:done], identity)
-    partial.save(identity)
+    partial.plan(len(DATA), 1, etag, identity)
+    partial.write(partial.spans[0], data[:done])
+    partial.save()
     partial.close()
 
 
@@ -203,21 +209,77 @@ def test_h14_a_file_cut_in_half_at_its_host(host: ReleaseHost, tmp_path: Path) -
     assert left(tmp_path) == []
 
 
-def test_h3_no_second_process_and_no_cleaner_while_it_is_worked_on(host: ReleaseHost, tmp_path: Path) -> None:
+def test_h3_no_cleaner_takes_what_is_worked_on(host: ReleaseHost, tmp_path: Path) -> None:
     """A partial that is open is locked; the rename finds it where it was."""
     want = wanted(host, tmp_path, Served(DATA, pace=0.001))
-    seen: list[str] = []
+    swept: list[int] = []
 
     def told(done: int, _: int) -> None:
-        if done and not seen:
+        if done and not swept:
             partials.sweep(tmp_path, older_than=2**62)
-            with pytest.raises(Conflict):
-                downloader().fetch(want, nothing)
-            seen.append("refused")
+            swept.append(done)
 
     downloader().fetch(want, told)
-    assert seen == ["refused"]
+    assert swept
     assert Path(want.path).read_bytes() == DATA
+
+
+def in_background(loads: HttpDownloads, want: Wanted, told: list[tuple[int, int]]) -> Future[None]:
+    pool = ThreadPoolExecutor(1)
+    waiting = pool.submit(loads.fetch, want, lambda done, total: told.append((done, total)))
+    pool.shutdown(wait=False)
+    return waiting
+
+
+def test_the_second_waits_for_the_first(host: ReleaseHost, tmp_path: Path) -> None:
+    """It tells how far the first has come, finds the file, and asks for nothing."""
+    served = Served(DATA, pace=0.1)
+    want = wanted(host, tmp_path, served)
+    heard: list[tuple[int, int]] = []
+    second: list[Future[None]] = []
+
+    def told(done: int, _: int) -> None:
+        if done and not second:
+            second.append(in_background(downloader(), want, heard))
+
+    downloader().fetch(want, told)
+    second[0].result(10)
+    assert served.asked == ["bytes=0-"]
+    assert heard[-1] == (len(DATA), len(DATA))
+    assert [done for done, _ in heard] == sorted(done for done, _ in heard)
+    assert any(0 < done < len(DATA) for done, _ in heard)
+
+
+def test_the_second_goes_on_where_the_first_gives_up(host: ReleaseHost, tmp_path: Path) -> None:
+    """What came is nobody's: who waited for it takes it up."""
+    served = Served(DATA, pace=0.02)
+    want = wanted(host, tmp_path, served)
+    second: list[Future[None]] = []
+
+    def told(done: int, _: int) -> None:
+        if done and not second:
+            second.append(in_background(downloader(), want, []))
+        if done > 1 << 18:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        downloader().fetch(want, told)
+    second[0].result(10)
+    assert Path(want.path).read_bytes() == DATA
+    assert len(served.asked) == 2
+    assert served.asked[1] != "bytes=0-"
+
+
+def test_who_waits_can_be_stopped(host: ReleaseHost, tmp_path: Path) -> None:
+    """Each pull by itself: the first goes on."""
+    want = wanted(host, tmp_path)
+    held = partials.Partial(Path(want.path), "file.bin")
+    loads = downloader()
+    waiting = in_background(loads, want, [])
+    loads.stop(Busy("the daemon stops"))
+    with pytest.raises(Busy, match="the daemon stops"):
+        waiting.result(5)
+    held.close()
 
 
 def test_a_cleaner_takes_what_nobody_came_back_for(tmp_path: Path) -> None:
@@ -233,7 +295,7 @@ def test_a_cleaner_takes_what_nobody_came_back_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize("served", [Served(DATA, stall_head=True), Served(DATA, stall=True)], ids=["head", "body"])
 def test_h6_silence_ends(host: ReleaseHost, tmp_path: Path, served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before the first byte as well as between two: a deadline, some tries, a sentence."""
-    monkeypatch.setattr(module, "TRIES", 2)
+    monkeypatch.setattr(transfers, "TRIES", 2)
     with pytest.raises(RegistryTrouble, match="sent nothing"):
         downloader(read_secs=0.2).fetch(wanted(host, tmp_path, served), nothing)
 

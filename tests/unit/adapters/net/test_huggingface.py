@@ -1,13 +1,19 @@
 """A repository's files as offers."""
 
 from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from blazar.adapters.net.huggingface import MOST_PAGES, HuggingFace
-from blazar.domain.errors import NotFound, RegistryTrouble
+from blazar.adapters.net.huggingface import MOST_FOUND, MOST_PAGES, HuggingFace
+from blazar.domain.errors import ChoiceOpen, Forbidden, NotFound, RegistryTrouble
+from blazar.domain.parcels import Role
 from blazar.domain.references import RemoteRef
+from tests.support.model_registry import ModelRegistry, digest_of
 from tests.support.registry import Answer, Asked, Blob, Registry, hub_rows
+from tests.support.registry_faults import Fault
 
 REF = RemoteRef("hf", "ggml-org/Qwen3-8B-GGUF")
 TREE = "/api/models/ggml-org/Qwen3-8B-GGUF/tree/main"
@@ -62,10 +68,20 @@ def test_a_tag_means_a_dynamic_quantisation_where_there_is_no_other(hub: Hugging
     assert asked.quant == "UD-Q4_K_XL"
 
 
-def test_an_unknown_tag_names_those_there_are(hub: HuggingFace) -> None:
-    """In one sentence."""
-    with pytest.raises(NotFound, match="no quantisation Q3_K_S; it has BF16, Q4_K_M, Q8_0"):
-        hub.listing(REF._replace(tag="Q3_K_S"))
+def test_h10_an_unknown_tag_names_those_there_are(hub: HuggingFace) -> None:
+    """In one sentence, with their sizes; never the folder, or another one in its place."""
+    words = r"no quantisation Q9_Z; it has Q4_K_M \(4\.68 GiB\), Q8_0 \(8\.11 GiB\), BF16 \(15\.26 GiB\)"
+    for ask in (hub.listing, hub.parcel):
+        with pytest.raises(ChoiceOpen, match=words):
+            ask(REF._replace(tag="Q9_Z"))
+
+
+def test_h10_a_quantisation_of_two_models_is_a_choice(hub: HuggingFace, registry: Registry) -> None:
+    """The tag fits both: neither is taken."""
+    registry.given[TREE] = Answer(hub_rows(("a-1b-Q8_0.gguf", 1), ("a-3b-Q8_0.gguf", 3)))
+    with pytest.raises(ChoiceOpen, match=r"a-1b-Q8_0 .*a-3b-Q8_0"):
+        hub.parcel(REF._replace(tag="Q8_0"))
+    assert hub.parcel(REF._replace(tag="a-3b-Q8_0")).parts[0].file.name == "a-3b-Q8_0.gguf"
 
 
 def test_models_of_one_quantisation_go_by_their_names(hub: HuggingFace, registry: Registry) -> None:
@@ -153,3 +169,129 @@ def test_the_token_is_sent_to_the_hub(registry: Registry) -> None:
     hub.listing(REF)
     assert registry.asked[0].headers["authorization"] == "Bearer hf_x"
     hub.close()
+
+
+GGUF = b"GGUF" + bytes(100)
+FILES_OF_TWO = {"m-Q4_0.gguf": GGUF, "m-Q8_0.gguf": GGUF + b"8", "README.md": b"# m", "mmproj-F16.gguf": b"GGUFp"}
+
+
+@pytest.fixture
+def models() -> Iterator[ModelRegistry]:
+    server = ModelRegistry()
+    yield server
+    server.close()
+
+
+def test_a_parcel_has_what_the_registry_promises(models: ModelRegistry) -> None:
+    """Lengths, digests and addresses of weights and projector, and the licence; the reference with what it came to."""
+    models.publish_hub("me/m", FILES_OF_TWO)
+    with closing(HuggingFace(models.url)) as hub:
+        parcel = hub.parcel(RemoteRef("hf", "me/m", "q8_0"))
+    assert parcel.ref == RemoteRef("hf", "me/m", "Q8_0")
+    weights, projector = parcel.parts
+    sha256 = digest_of(GGUF + b"8")
+    at = models.file_url("me/m", "m-Q8_0.gguf")
+    assert weights == (Role.WEIGHTS, ("m-Q8_0.gguf", 105, at, sha256, sha256), "")
+    assert (projector.role, projector.file.name) == (Role.PROJECTOR, "mmproj-F16.gguf")
+    assert (parcel.words.licence, parcel.notes) == ("apache-2.0", ())
+    assert models.network.asked == []
+
+
+def test_files_of_a_folder_that_git_keeps_have_its_mark(models: ModelRegistry) -> None:
+    """No digest is promised for them; that they changed is seen all the same (case H11)."""
+    models.publish_hub("me/m", {"config.json": b"{}", "model.safetensors": b"x", "README.md": b"1"})
+    with closing(HuggingFace(models.url)) as hub:
+        before = hub.parcel(RemoteRef("hf", "me/m"))
+        models.publish_hub("me/m", {"config.json": b"{}", "model.safetensors": b"x", "README.md": b"2"})
+        assert hub.parcel(RemoteRef("hf", "me/m")).parts == before.parts
+        models.publish_hub("me/m", {"config.json": b"[]", "model.safetensors": b"x"})
+        after = hub.parcel(RemoteRef("hf", "me/m"))
+    weights, config = before.parts
+    assert (weights.file.sha256, config.file.sha256) == (digest_of(b"x"), "")
+    assert [old.file.mark == new.file.mark for old, new in zip(before.parts, after.parts, strict=True)] == [True, False]
+
+
+@pytest.mark.parametrize("etags", ["linked", "etag", "none"])
+def test_h17_a_listing_without_digests(models: ModelRegistry, etags: str) -> None:
+    """A mirror that keeps files itself: the digest is what the file's own address says, or there is none."""
+    repo = models.publish_hub("me/m", {"m.gguf": GGUF}, etags=etags)
+    rows: list[dict[str, Any]] = [{name: row[name] for name in ("type", "path", "size")} for row in repo.rows()]
+    models.given["/api/models/me/m/tree/main"] = Answer(rows)
+    sha256 = digest_of(GGUF)
+    with closing(HuggingFace(models.url)) as hub:
+        file = hub.parcel(RemoteRef("hf", "me/m")).parts[0].file
+    assert file.sha256 == (sha256 if etags == "linked" else "")
+    assert file.mark == ("" if etags == "none" else sha256)
+
+
+def test_a_gated_repository_says_what_to_do(models: ModelRegistry) -> None:
+    """Before anything is fetched, in its name: accept the terms, set the token."""
+    models.publish_hub("me/m", FILES_OF_TWO, token="hf_good", gated=True)
+    ref = RemoteRef("hf", "me/m", "Q8_0")
+    with closing(HuggingFace(models.url)) as hub, pytest.raises(Forbidden) as refused:
+        hub.parcel(ref)
+    assert "me/m: accept its terms on its page there, then set HF_TOKEN" in str(refused.value)
+    with closing(HuggingFace(models.url, "hf_good")) as hub:
+        assert len(hub.parcel(ref).parts) == 2
+
+
+def test_a_private_repository_is_not_there_for_others(models: ModelRegistry) -> None:
+    """Which is all that the hub says."""
+    models.publish_hub("me/m", FILES_OF_TWO, token="hf_good")
+    with closing(HuggingFace(models.url, "hf_other")) as hub, pytest.raises(NotFound, match="HF_TOKEN"):
+        hub.parcel(RemoteRef("hf", "me/m", "Q8_0"))
+
+
+def test_a_mirror_without_pages_is_no_reason_to_fail(models: ModelRegistry) -> None:
+    """The licence is all that is missing."""
+    models.publish_hub("me/m", FILES_OF_TWO)
+    models.faults.set("/api/models/me/m", Fault(status=500))
+    with closing(HuggingFace(models.url)) as hub:
+        parcel = hub.parcel(RemoteRef("hf", "me/m", "Q8_0"))
+    assert (len(parcel.parts), parcel.words.licence) == (2, "")
+
+
+def test_h13_the_token_is_for_files_of_the_hub_only(models: ModelRegistry) -> None:
+    """A file that lies elsewhere is asked for without it."""
+    models.publish_hub("me/m", FILES_OF_TWO)
+    with closing(HuggingFace(models.url, " hf_x ")) as hub:
+        file = hub.parcel(RemoteRef("hf", "me/m", "Q8_0")).parts[0].file
+        want = hub.wanted(file, "/here/m.gguf")
+        away = hub.wanted(file._replace(at=models.url + ".evil.test/m.gguf"), "/here/m.gguf")
+    assert want == (file.at, "/here/m.gguf", "m-Q8_0.gguf", 105, file.sha256, "hf_x", "HF_TOKEN")
+    assert away.token == ""
+
+
+def test_j6_a_digest_that_is_none_refuses_the_listing(models: ModelRegistry) -> None:
+    """By the file's name."""
+    models.publish_hub("me/m", FILES_OF_TWO)
+    rows = hub_rows(("m-Q8_0.gguf", 5))
+    rows[1]["lfs"]["oid"] = "../../../tmp/x"
+    models.given["/api/models/me/m/tree/main"] = Answer(rows)
+    with closing(HuggingFace(models.url)) as hub, pytest.raises(RegistryTrouble, match=r"m-Q8_0\.gguf by no digest"):
+        hub.parcel(RemoteRef("hf", "me/m", "Q8_0"))
+
+
+def test_search(models: ModelRegistry) -> None:
+    """GGUF repositories of that word, the most downloaded first, bounded; everything that a row shall say is asked for."""
+    for name, downloads in (("a/Qwen3-GGUF", 5), ("b/qwen3", 900), ("c/Qwen3-8B-GGUF", 70), ("d/other-GGUF", 9)):
+        files = {"model.safetensors": b"x"} if name == "b/qwen3" else {"m-Q8_0.gguf": GGUF}
+        models.publish_hub(name, files).facts["downloads"] = downloads
+    with closing(HuggingFace(models.url)) as hub:
+        assert [one.repo for one in hub.search("qwen3", 10)] == ["c/Qwen3-8B-GGUF", "a/Qwen3-GGUF"]
+        assert [one.repo for one in hub.search("qwen3", 1)] == ["c/Qwen3-8B-GGUF"]
+        assert hub.search("& evil=1", MOST_FOUND * 100) == ()
+    query = parse_qs(urlsplit(models.asked[0].path).query)
+    assert (query["filter"], query["sort"], query["limit"]) == (["gguf"], ["downloads"], ["10"])
+    assert {"downloads", "siblings", "gguf"} <= set(query["expand"])
+    assert parse_qs(urlsplit(models.asked[-1].path).query)["limit"] == [str(MOST_FOUND)]
+
+
+def test_a_search_must_answer_a_list(models: ModelRegistry) -> None:
+    """Whatever a hub of one's own answers; and no more of it is read than was asked for."""
+    models.given["/api/models"] = Answer({"error": "x"})
+    with closing(HuggingFace(models.url)) as hub:
+        with pytest.raises(RegistryTrouble, match="no list"):
+            hub.search("x", 5)
+        models.given["/api/models"] = Answer([{"id": f"a/m{number}"} for number in range(500)])
+        assert len(hub.search("x", 5)) == 5

@@ -1,14 +1,20 @@
 """A tag and what lies beside it."""
 
+import json
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
 
+from blazar.adapters.net.ollama_layers import KIND, LONGEST_TEXT
 from blazar.adapters.net.ollama_registry import MOST_TAGS, OllamaRegistry
-from blazar.domain.errors import NotFound, RegistryTrouble
+from blazar.domain.errors import BlazarError, NotFound, RegistryGarbled, RegistryTrouble, Unserved
+from blazar.domain.parcels import Role
 from blazar.domain.references import RemoteRef
+from tests.support.model_registry import Auth, ModelRegistry, digest_of
 from tests.support.registry import Answer, Blob, Registry, manifest
+from tests.support.registry_faults import Fault
 
 REF = RemoteRef("ollama", "library/qwen3", "8b")
 ROOT = "/v2/library/qwen3"
@@ -116,3 +122,163 @@ def test_a_blob_is_read_by_ranges(ollama: OllamaRegistry, registry: Registry) ->
     registry.given[f"{ROOT}/blobs/sha256:{'c' * 64}"] = Blob(b"GGUF", 5_000)
     with ollama.open(ollama.listing(REF).offers[0].files[0]) as source:
         assert source.read(5) == b"GGUF\0"
+
+
+GGUF = b"GGUF" + bytes(100)
+LAYERS = (
+    ("model", GGUF),
+    ("template", b"{{ .Prompt }}"),
+    ("params", json.dumps({"stop": ["<|im_end|>"], "temperature": 0.6}).encode()),
+    ("license", b"Apache 2.0"),
+    ("system", b""),
+)
+PULLED = RemoteRef("ollama", "library/m", "1b")
+
+
+@pytest.fixture
+def models() -> Iterator[ModelRegistry]:
+    server = ModelRegistry()
+    server.publish("library/m", "1b", LAYERS)
+    yield server
+    server.close()
+
+
+def test_a_parcel_is_weights_and_words(models: ModelRegistry) -> None:
+    """The weights are promised by their digest and not fetched; the words are, and the rest of the manifest is left."""
+    with closing(OllamaRegistry(models.url)) as asking:
+        parcel = asking.parcel(PULLED)
+        (part,) = parcel.parts
+        want = asking.wanted(part.file, "/here")
+    sha256 = digest_of(GGUF)
+    at = f"{models.url}/v2/library/m/blobs/sha256:{sha256}"
+    assert part == (Role.WEIGHTS, ("m:1b", 104, at, sha256, sha256), "")
+    assert (want.url, want.path, want.size, want.sha256, want.token) == (at, "/here", 104, sha256, "")
+    assert parcel.words.template == "{{ .Prompt }}"
+    assert parcel.words.parameters == {"stop": ["<|im_end|>"], "temperature": 0.6}
+    assert (parcel.words.licence, parcel.words.system) == ("Apache 2.0", "")
+    assert parcel.ref == PULLED
+    assert not any(sha256 in path for path in models.network.paths())
+
+
+def test_projector_and_adapter_come_with_it(models: ModelRegistry) -> None:
+    """One unit."""
+    models.publish("library/m", "1b", [("projector", b"p"), ("adapter", b"a"), *LAYERS])
+    with closing(OllamaRegistry(models.url)) as asking:
+        roles = [part.role for part in asking.parcel(PULLED).parts]
+    assert roles == [Role.WEIGHTS, Role.PROJECTOR, Role.ADAPTER]
+
+
+@pytest.mark.parametrize(
+    ("layers", "words"),
+    [
+        ([("tensor", b"t"), ("template", b"x")], "tensor by tensor"),
+        ([("template", b"x")], "holds no GGUF file"),
+        ([("projector", b"p")], "holds no GGUF file"),
+    ],
+)
+def test_what_is_no_gguf_is_not_pulled(models: ModelRegistry, layers: list[tuple[str, bytes]], words: str) -> None:
+    """Said before anything of it is fetched."""
+    models.publish("library/m", "1b", layers)
+    with closing(OllamaRegistry(models.url)) as asking, pytest.raises(NotFound, match=words):
+        asking.parcel(PULLED)
+    assert models.network.asked == []
+
+
+@pytest.mark.parametrize("fault", [Fault(flip=3), Fault(length=5), Fault(cut=2)])
+def test_words_that_were_spoilt_on_the_way_are_refused(models: ModelRegistry, fault: Fault) -> None:
+    """By their digest."""
+    models.spoil(digest_of(b"{{ .Prompt }}"), fault)
+    with closing(OllamaRegistry(models.url)) as asking, pytest.raises(RegistryTrouble):
+        asking.parcel(PULLED)
+
+
+def test_words_are_read_no_further_than_they_are_long(models: ModelRegistry) -> None:
+    """By what the manifest says of them, and by a bound."""
+    spoilt = models.publish("library/m", "1b", LAYERS)
+    spoilt["layers"][1]["size"] = 5
+    with closing(OllamaRegistry(models.url)) as asking:
+        with pytest.raises(RegistryGarbled, match="the template of m:1b is not what its digest promises"):
+            asking.parcel(PULLED)
+        spoilt["layers"][1]["size"] = LONGEST_TEXT + 1
+        with pytest.raises(RegistryGarbled, match="larger than 1 MiB"):
+            asking.parcel(PULLED)
+
+
+def test_a_token_that_everybody_gets_is_fetched(models: ModelRegistry) -> None:
+    """For that service and scope, once; it goes to the registry and not to where files lie."""
+    models.auth = Auth()
+    with closing(OllamaRegistry(models.url)) as asking:
+        asking.parcel(PULLED)
+        asking.parcel(PULLED)
+    tokens = [path for path in models.paths() if path.startswith("/token")]
+    assert tokens == ["/token?service=registry&scope=repository%3Alibrary%2Fm%3Apull"]
+    assert all("authorization" not in asked.headers for asked in models.network.asked)
+    assert models.network.asked
+
+
+def test_a_token_that_has_run_out_is_fetched_anew(models: ModelRegistry) -> None:
+    """They live for minutes."""
+    models.auth = Auth()
+    with closing(OllamaRegistry(models.url)) as asking:
+        asking.parcel(PULLED)
+        models.auth = Auth(token="second")
+        asking.parcel(PULLED)
+    assert sum(path.startswith("/token") for path in models.paths()) == 2
+
+
+def test_h12_a_realm_elsewhere_is_refused(models: ModelRegistry, network: Registry) -> None:
+    """Nothing is sent there, and the sentence names it."""
+    for realm in (f"{network.url}/token", "http://evil.test/token", "file:///etc/passwd", "https://169.254.169.254/"):
+        models.auth = Auth(realm=realm)
+        with closing(OllamaRegistry(models.url)) as asking, pytest.raises(RegistryTrouble) as refused:
+            asking.parcel(PULLED)
+        assert f"asks for a token from {realm}, which is not its own address" in str(refused.value)
+    assert network.asked == []
+    assert not any(path.startswith("/token") for path in models.paths())
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (Answer({"token": ""}), RegistryGarbled),
+        (Answer([]), RegistryGarbled),
+        (Answer(b"<html>"), RegistryGarbled),
+        (Answer({"token": "wrong"}), NotFound),
+        (Answer({}, 401, (("www-authenticate", 'Bearer realm="/token"'),)), NotFound),
+        (Answer({}, 500), RegistryTrouble),
+    ],
+)
+def test_a_token_server_that_gives_none(models: ModelRegistry, answer: Answer, kind: type[BlazarError]) -> None:
+    """Asked once: what is refused with its token is refused."""
+    models.auth = Auth()
+    models.given["/token"] = answer
+    with closing(OllamaRegistry(models.url)) as asking, pytest.raises(kind):
+        asking.parcel(PULLED)
+    assert sum(path.startswith("/token") for path in models.paths()) == 1
+
+
+@pytest.mark.parametrize("kind", ["model", "template", "license"])
+def test_j6_no_layer_has_a_path_for_a_digest(models: ModelRegistry, kind: str) -> None:
+    """Not even one whose bytes would only be read."""
+    spoilt = models.publish("library/m", "1b", LAYERS)
+    (row,) = [one for one in spoilt["layers"] if one["mediaType"] == KIND + kind]
+    row["digest"] = "sha256:../../../../tmp/x"
+    with closing(OllamaRegistry(models.url)) as asking, pytest.raises(RegistryGarbled, match="by no digest"):
+        asking.parcel(PULLED)
+    assert not any("tmp" in path for path in [*models.paths(), *models.network.paths()])
+
+
+def test_there_is_nothing_to_search(ollama: OllamaRegistry) -> None:
+    """Its web pages have one, programs have none."""
+    with pytest.raises(Unserved, match="look for 'qwen' on its web pages"):
+        ollama.search("qwen", 5)
+
+
+def test_b18_a_manifest_that_is_written_otherwise_is_the_same(models: ModelRegistry) -> None:
+    """Spaces, line breaks and the order of its keys tell no version apart: layers do."""
+    written = models.publish("library/m", "1b", LAYERS)
+    with closing(OllamaRegistry(models.url)) as asking:
+        before = asking.parcel(PULLED)
+        turned = json.dumps(dict(reversed(written.items())), indent=7).encode()
+        models.given["/v2/library/m/manifests/1b"] = Answer(b"\n \t" + turned + b"\n")
+        assert asking.parcel(PULLED) == before

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from blazar.adapters.net import web as module
-from blazar.adapters.net.web import Web, checked_base
+from blazar.adapters.net.web import Web, checked_base, secure_base
 from blazar.domain.errors import BlazarError, Busy, Forbidden, NotFound, RegistryGarbled, RegistryTrouble
 from tests.support.registry import Answer, Drip, Registry
 
@@ -50,7 +50,118 @@ def test_redirects_end(web: Web, registry: Registry) -> None:
     """A circle is not walked for ever."""
     registry.given["/x"] = Answer(status=302, headers=(("location", "/x"),))
     assert "redirects" in str(refusal(web))
-    assert len(registry.asked) == module.MOST_HOPS
+    assert len(registry.asked) == 1 + module.MOST_HOPS
+
+
+@pytest.mark.parametrize("hops", [module.MOST_HOPS, module.MOST_HOPS + 1])
+def test_h13_five_redirects_are_followed_and_no_sixth(web: Web, registry: Registry, hops: int) -> None:
+    """On its own host or on others."""
+    for hop in range(hops):
+        registry.given[f"/{hop}"] = Answer(status=302, headers=(("location", f"/{hop + 1}"),))
+    registry.given[f"/{hops}"] = Answer({})
+    if hops > module.MOST_HOPS:
+        assert "more than 5 redirects" in str(refusal(web, "/0"))
+    else:
+        assert web.json(registry.url + "/0", "it")[0] == {}
+
+
+def test_where_a_file_was_looked_for_is_told(web: Web, registry: Registry) -> None:
+    """The answers on the way say what the last one does not."""
+    registry.given["/x"] = Answer(status=302, headers=(("location", "/y"), ("x-linked-size", "5")))
+    registry.given["/y"] = Answer(b"abcde")
+    with web.get(registry.url + "/x", "it") as answer:
+        assert [one.headers.get("x-linked-size") for one in answer.history] == ["5"]
+
+
+@pytest.fixture
+def proxy(network: Registry, monkeypatch: pytest.MonkeyPatch) -> Registry:
+    """One that is set for everything, and refuses."""
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, network.url)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    return network
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.0.0.2"])
+def test_this_machine_is_asked_without_the_proxy(registry: Registry, proxy: Registry, host: str) -> None:
+    """It would be another machine's loopback that it asked."""
+    registry.given["/x"] = Answer({"a": 1})
+    web = Web(registry.url.replace("127.0.0.1", host))
+    try:
+        assert host == "127.0.0.2" or web.json(web.base + "/x", "it")[0] == {"a": 1}
+        if host == "127.0.0.2":  # where nothing listens: refused by this machine, not asked of the proxy
+            assert "cannot be reached" in str(refusal(web))
+    finally:
+        web.close()
+    assert proxy.asked == []
+
+
+def test_the_outside_is_asked_through_the_proxy(proxy: Registry) -> None:
+    """As the environment says."""
+    web = Web("https://hub.example")
+    assert isinstance(refusal(web), RegistryTrouble)
+    web.close()
+    assert proxy.tunnels == ["hub.example:443"]
+
+
+@pytest.mark.parametrize(
+    ("base", "to", "followed"),
+    [
+        ("http://127.0.0.1:5000", "http://cdn.example/x", False),
+        ("http://127.0.0.1:5000", "https://cdn.example/x", True),
+        ("http://127.0.0.1:5000", "http://127.0.0.1:5001/x", True),
+        ("http://[::1]:5000", "http://[::1]:5001/x", True),
+        ("http://127.0.0.1:5000", "file:///etc/passwd", False),
+        ("https://hub.example", "https://hub.example:8443/x", True),
+    ],
+)
+def test_h13_https_alone_but_on_this_machine(base: str, to: str, followed: bool) -> None:
+    """A registry of this machine may send us on to this machine, and out by https."""
+    web = Web(base)
+    try:
+        if followed:
+            web._check_hop(base + "/x", module.httpx.URL(to))
+            return
+        with pytest.raises(RegistryTrouble, match="is not followed"):
+            web._check_hop(base + "/x", module.httpx.URL(to))
+    finally:
+        web.close()
+
+
+def test_odd_a_mirror_in_the_clear_may_lead_on_in_the_clear() -> None:
+    """It is no registry of models: those are refused before anything is asked."""
+    web = Web("http://mirror.example")
+    web._check_hop("http://mirror.example/x", module.httpx.URL("http://files.example/x"))
+    with pytest.raises(RegistryTrouble, match="is not followed"):
+        web._check_hop("https://files.example/x", module.httpx.URL("http://files.example/y"))
+    web.close()
+
+
+def test_models_are_fetched_by_https() -> None:
+    """From a registry that is not this machine; the variable is named."""
+    for value in ("https://hub.example", "http://127.0.0.1:8080", "http://[::1]:8080", "http://localhost:5000/hub"):
+        assert secure_base("HF_ENDPOINT", value) == value
+    for value in ("http://hub.example", "http://10.1.2.3", "http://localhost.evil.test"):
+        with pytest.raises(RegistryTrouble, match=r"HF_ENDPOINT is '.*': models are fetched by https only"):
+            secure_base("HF_ENDPOINT", value)
+
+
+def test_a_challenge_is_not_answered_with_a_token_of_ones_own(web: Web, registry: Registry) -> None:
+    """Who was refused with it is refused."""
+    registry.given["/x"] = Answer({}, 401, (("www-authenticate", f'Bearer realm="{registry.url}/token"'),))
+    assert isinstance(refusal(web), NotFound)
+    assert registry.paths() == ["/x"]
+
+
+def test_a_challenge_from_elsewhere_is_not_answered(registry: Registry, network: Registry) -> None:
+    """Only the registry itself may ask for a token."""
+    registry.given["/x"] = Answer(status=302, headers=(("location", network.url + "/y"),))
+    network.given["/y"] = Answer({}, 401, (("www-authenticate", f'Bearer realm="{registry.url}/token"'),))
+    web = Web(registry.url)
+    assert isinstance(refusal(web), NotFound)
+    web.close()
+    assert registry.paths() == ["/x"]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +182,7 @@ def test_redirects_end(web: Web, registry: Registry) -> None:
     ],
 )
 def test_a_redirect_leads_nowhere_inside(base: str, url: str, to: str) -> None:
-    """Neither to this machine and its network nor out of TLS; the registry is named, and the host it meant."""
+    """Case H13: neither to this machine and its network nor out of TLS; the registry is named, and the host it meant."""
     web = Web(base)
     with pytest.raises(RegistryTrouble, match=r"hub\.example sends us on to"):
         web._check_hop(url, module.httpx.URL(to))
@@ -82,7 +193,7 @@ def test_a_redirect_leads_nowhere_inside(base: str, url: str, to: str) -> None:
 def test_who_is_out_does_not_lead_back_inside() -> None:
     """A registry of this network may send us out; what it sends us to may not send us to this machine, only to where we came from."""
     web = Web("http://127.0.0.1:5000")
-    out = "http://lists.example/x"
+    out = "https://lists.example/x"
     web._check_hop("http://127.0.0.1:5000/x", module.httpx.URL(out))
     web._check_hop(out, module.httpx.URL("http://127.0.0.1:5000/y"))
     with pytest.raises(RegistryTrouble, match="sends us on to"):

@@ -13,6 +13,7 @@ from blazar.adapters.store.catalog import SqliteEngineCatalog, SqliteModelCatalo
 from blazar.adapters.store.database import Database
 from blazar.domain.errors import EngineNotFound, StoreTrouble
 from blazar.domain.kinds import EngineKind, Provenance
+from blazar.domain.parcels import Origin
 from tests.fakes.catalog import a_model
 from tests.fakes.engines import an_engine
 
@@ -41,6 +42,18 @@ def test_paths_inside_the_data_folder_are_stored_relative(database: Database) ->
     found = catalog.find_engine("b1")
     assert found is not None
     assert (found.server_path, found.words) == (server, (server, "--quiet"))
+
+
+def test_a_row_is_replaced_in_one_step(database: Database) -> None:
+    """No reader finds none in between; where there is none yet, it is there afterwards. The draft's path is relative, too."""
+    catalog, draft = SqliteModelCatalog(database), str(database.path.parent / "models" / "d.gguf")
+    catalog.replace_model(a_model("m"))
+    revision = catalog.revision()
+    newer = a_model("m", draft=draft, origin=Origin("hf:o/r:Q4_0", "ab" * 32, "MIT", 5.0, ("x",)))
+    catalog.replace_model(newer)
+    assert catalog.list_models() == [newer]
+    assert catalog.revision() != revision
+    assert _stored(database, "SELECT draft FROM models") == "models/d.gguf"
 
 
 def test_paths_outside_the_data_folder_stay_absolute(database: Database) -> None:
@@ -211,7 +224,15 @@ def test_an_engine_that_cannot_be_read_takes_no_other_along(database: Database, 
 
 
 @pytest.mark.parametrize(
-    ("column", "value"), [("weights", "onnx"), ("files", "no json"), ("sizes", "7"), ("components", "[[1]]")]
+    ("column", "value"),
+    [
+        ("weights", "onnx"),
+        ("files", "no json"),
+        ("sizes", "7"),
+        ("components", "[[1]]"),
+        ("origin", "{}"),
+        ("origin", "7"),
+    ],
 )
 def test_a_model_that_cannot_be_read_takes_no_other_along(database: Database, column: str, value: str) -> None:
     """The others are listed; its name may be given anew, and its row removed."""

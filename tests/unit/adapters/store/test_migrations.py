@@ -78,11 +78,11 @@ def _shape(path: Path) -> dict[str, object]:
 
 
 def test_an_empty_file_gets_all_six_tables(tmp_path: Path) -> None:
-    """At version 5, with nothing in them."""
+    """At version 6, with nothing in them."""
     Database(tmp_path / "blazar.db").close()
     shape = _shape(tmp_path / "blazar.db")
     assert set(shape) == TABLES | {"version"}
-    assert shape["version"] == (5,)
+    assert shape["version"] == (6,)
 
 
 def test_version_3_becomes_the_newest_and_keeps_its_rows(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("script", "sentence"),
     [
-        ("PRAGMA user_version = 6;", r"written by a newer Blazar \(version 6, this one knows 5\): update"),
+        ("PRAGMA user_version = 7;", r"written by a newer Blazar \(version 7, this one knows 6\): update"),
         ("PRAGMA user_version = 2;", r"not one that Blazar wrote \(version 2\)"),
         ("PRAGMA user_version = -1;", "not one that Blazar wrote"),
         ("CREATE TABLE recipes (name);", r"not one that Blazar wrote \(version 0\)"),
@@ -147,18 +147,38 @@ def test_a_file_that_is_not_ours_to_read_is_left_alone(tmp_path: Path, script: s
     assert path.read_bytes() == before
 
 
-def test_version_4_becomes_version_5_and_keeps_its_rows(tmp_path: Path) -> None:
-    """What it did not know is empty, which means unknown."""
-    script = (
-        VERSION_3.replace(
-            "version VARCHAR NOT NULL, active",
-            "version VARCHAR NOT NULL, kind VARCHAR NOT NULL DEFAULT 'llamacpp', active",
-        )
-        .replace("'b5000', 0,", "'b5000', 'llamacpp', 0,")
-        .replace("'b6000', 1,", "'b6000', 'llamacpp', 1,")
-        .replace("'b7000', 0,", "'b7000', 'llamacpp', 0,")
-        + "CREATE UNIQUE INDEX engines_one_active ON engines (kind) WHERE active; PRAGMA user_version = 4;"
+VERSION_4 = (
+    VERSION_3.replace(
+        "version VARCHAR NOT NULL, active",
+        "version VARCHAR NOT NULL, kind VARCHAR NOT NULL DEFAULT 'llamacpp', active",
     )
+    .replace("'b5000', 0,", "'b5000', 'llamacpp', 0,")
+    .replace("'b6000', 1,", "'b6000', 'llamacpp', 1,")
+    .replace("'b7000', 0,", "'b7000', 'llamacpp', 0,")
+    + "CREATE UNIQUE INDEX engines_one_active ON engines (kind) WHERE active; PRAGMA user_version = 4;"
+)
+VERSION_5 = (
+    VERSION_4
+    + "".join(
+        f"ALTER TABLE {table} ADD COLUMN {column};"
+        for table, columns in {
+            "engines": (
+                *("release VARCHAR NOT NULL DEFAULT ''", "source VARCHAR NOT NULL DEFAULT ''"),
+                *("digest VARCHAR NOT NULL DEFAULT ''", "pinned BOOLEAN NOT NULL DEFAULT 0"),
+                *("architectures VARCHAR NOT NULL DEFAULT '[]'", "used_at FLOAT NOT NULL DEFAULT 0"),
+                "superseded_at FLOAT NOT NULL DEFAULT 0",
+            ),
+            "models": ("folder VARCHAR NOT NULL DEFAULT ''", "components VARCHAR NOT NULL DEFAULT '[]'"),
+        }.items()
+        for column in columns
+    )
+    + """UPDATE models SET components = '[["vae", "models/tiny.gguf"]]'; PRAGMA user_version = 5;"""
+)
+
+
+@pytest.mark.parametrize("script", [VERSION_4, VERSION_5], ids=["4", "5"])
+def test_an_older_version_becomes_the_newest_and_keeps_its_rows(tmp_path: Path, script: str) -> None:
+    """What it did not know is empty, which means unknown."""
     database = Database(_old(tmp_path / "old.db", script))
     engine = SqliteEngineCatalog(database).find_engine("b6000")
     model = SqliteModelCatalog(database).find_model("tiny")
@@ -166,7 +186,8 @@ def test_version_4_becomes_version_5_and_keeps_its_rows(tmp_path: Path) -> None:
     assert engine is not None
     assert model is not None
     assert (engine.active, engine.source, engine.pinned, engine.architectures) == (True, "", False, ())
-    assert (model.folder, model.components) == ("", ())
+    assert (model.folder, model.draft, model.origin) == ("", "", None)
+    assert model.components == ((("vae", str(tmp_path / "models/tiny.gguf")),) if script is VERSION_5 else ())
     Database(tmp_path / "new.db").close()
     assert _shape(tmp_path / "old.db") == _shape(tmp_path / "new.db")
 

@@ -15,6 +15,7 @@ from blazar.adapters.store.database import Database
 from blazar.adapters.store.swift import SwiftEngineCatalog, SwiftModelCatalog
 from blazar.domain.errors import EngineNotFound, StoreTrouble
 from blazar.domain.kinds import EngineKind, Provenance, Weights
+from blazar.domain.parcels import Origin
 from tests.fakes.catalog import a_model
 from tests.fakes.engines import an_engine
 
@@ -35,11 +36,13 @@ def test_models_are_read_as_the_whole_catalog_reads_them(database: Database) -> 
     whole, swift = SqliteModelCatalog(database), SwiftModelCatalog(database.path, _never)
     inside = str(database.path.parent / "models" / "x.gguf")
     whole.add_model(a_model("b", files=(inside,), sizes=(3,)))
+    origin = Origin("hf:o/r:Q4_0", "ab" * 32, "MIT", 5.0, ("x", "", "y"))
+    whole.add_model(a_model("c", draft=inside, origin=origin))
     whole.add_model(a_model("a", weights=Weights.DIFFUSION, components=(("vae", inside),), folder=""))
     assert swift.list_models() == whole.list_models()
-    assert [model.name for model in swift.list_models()] == ["a", "b"]
+    assert [model.name for model in swift.list_models()] == ["a", "b", "c"]
     assert swift.find_model("b") == whole.find_model("b")
-    assert swift.find_model("c") is None
+    assert swift.find_model("d") is None
 
 
 def test_engines_are_read_as_the_whole_catalog_reads_them(database: Database) -> None:
@@ -69,6 +72,8 @@ def test_writing_is_the_whole_catalog_s(database: Database) -> None:
     models.add_model(a_model("a"))
     assert models.find_model("a") is not None
     assert isinstance(models.revision(), int)
+    models.replace_model(a_model("a", draft="/d.gguf"))
+    assert models.find_model("a") == a_model("a", draft="/d.gguf")
     assert models.remove_model("a") is True
     assert models.remove_model("a") is False
     engines = SwiftEngineCatalog(database.path, lambda: database)

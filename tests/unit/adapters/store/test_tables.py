@@ -18,7 +18,9 @@ def test_the_six_tables_of_the_specification() -> None:
 def test_a_name_with_a_replica_mark_cannot_be_stored(tmp_path: Path) -> None:
     """`#` is grammar (contract), and the file says so too."""
     database = Database(tmp_path / "blazar.db")
-    statement = "INSERT INTO models VALUES ('a#1', '[]', '[]', 'gguf', '', '', 0, 0, 0, NULL, 0, 0, '', 0, '', '[]')"
+    statement = (
+        "INSERT INTO models VALUES ('a#1', '[]', '[]', 'gguf', '', '', 0, 0, 0, NULL, 0, 0, '', 0, '', '[]', '', '')"
+    )
 
     def insert() -> None:
         with database.writing() as session:

@@ -31,12 +31,18 @@ def rows(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+SPECIFIED = ["ts", "trace", "key", "method", "path", "model", "status", "ms", "priority", "queue_depth"]
+"""The specification's AuditLine."""
+
+
 def test_the_fields_of_a_line(tmp_path):
     """Exactly the documented fields, in their order; never the content, never the query."""
     path = tmp_path / "log" / "audit.jsonl"
-    run(path, a_served(path="/v1/messages?beta=true", priority="high", queue_depth=3))
+    waited = {"work": "tool", "wait_bound": 2.0, "load_seconds": 1.5}
+    run(path, a_served(path="/v1/messages?beta=true", priority="high", queue_depth=3, **waited))
     (row,) = rows(path)
     assert tuple(row) == AuditLine.__struct_fields__
+    assert list(row)[:10] == SPECIFIED
     assert row == {
         "ts": "2027-01-15T08:00:00.000Z",
         "trace": "plm-0011-1",
@@ -48,16 +54,47 @@ def test_the_fields_of_a_line(tmp_path):
         "ms": 250.0,
         "priority": "high",
         "queue_depth": 3,
+        "work": "tool",
+        "deadline_ms": 2000.0,
+        "queue_ms": 10.0,
+        "load_ms": 1500.0,
+        "prompt_tokens": 12,
+        "completion_tokens": 34,
+        "outcome": "answered",
     }
 
 
 def test_only_generation_requests_are_kept(tmp_path):
-    """Listings and health checks leave no line; a refused generation does."""
+    """Listings and health checks leave no line; a generation that failed at its model does."""
     path = tmp_path / "audit.jsonl"
     asked = a_served(method="GET", status=405)
-    run(path, a_served(path="/v1/models"), a_served(path="/healthz"), asked, a_served(status=401, model=""))
-    assert [row["status"] for row in rows(path)] == [401]
+    run(path, a_served(path="/v1/models"), a_served(path="/healthz"), asked, a_served(status=502))
+    assert [row["status"] for row in rows(path)] == [502]
     assert "/api/chat" in GENERATION
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 429, 499, 503])
+def test_who_gets_no_place_at_a_model_writes_no_line(tmp_path, status):
+    """Else anybody could fill the file: without a key, with broken JSON, with a name that nobody has."""
+    path = tmp_path / "audit.jsonl"
+    run(path, a_served(status=status, placed=False, known=False), a_served(placed=False, accepted=True))
+    assert not path.exists() or not rows(path)
+
+
+def test_an_answer_that_was_made_for_another_is_a_line_too(tmp_path):
+    """A model computed it, at once or before."""
+    path = tmp_path / "audit.jsonl"
+    hit = a_served(placed=False, notes=[(0.1, "cache", {"outcome": "hit"})])
+    run(path, hit, a_served(placed=False, instance="tiny"))
+    assert len(rows(path)) == 2
+
+
+def test_how_it_ended_is_told_where_a_status_cannot(tmp_path):
+    """A stream's status is told before its end."""
+    path = tmp_path / "audit.jsonl"
+    broken = a_served(notes=[(0.1, "failed_in_stream", {"status": 500})])
+    run(path, a_served(left=True), broken, a_served(status=503), a_served(status=499))
+    assert [row["outcome"] for row in rows(path)] == ["left", "broken", "refused", "left"]
 
 
 def test_every_route_at_which_a_model_computes_is_a_generation():

@@ -47,6 +47,22 @@ def test_every_listener_hears_every_event_once() -> None:
     fed(scenario)
 
 
+def test_only_those_part_whose_key_does_not_stay() -> None:
+    """Whoever was let in by a key that still stands hears on, over the same stream."""
+
+    async def scenario(feed: Feed, clock: FakeClock) -> None:
+        del clock
+        feed.emit("started")
+        ann, bob = feed.listen(key="ann"), feed.listen(key="bob")
+        assert ann.since == 1
+        feed.part(lambda key: key == "ann")
+        feed.emit("later")
+        assert [await kinds(ann), await kinds(bob)] == [["later"], None]
+        ann.close()
+
+    fed(scenario)
+
+
 def test_who_is_parted_hears_what_was_told_before_and_no_more() -> None:
     """The feed goes on: who comes again gets what he missed."""
 
@@ -159,5 +175,18 @@ def test_events_may_be_told_from_any_thread(count: int) -> None:
             thread.join()
         told = await listener.next(10)
         assert [one.id for one in told or ()] == list(range(1, count + 1))
+
+    fed(scenario)
+
+
+def test_no_fact_is_a_secret() -> None:
+    """Neither for listeners nor in the log: a path and a model's name are a caller's words."""
+    secret = "plm_" + "5ecret" * 8
+
+    async def scenario(feed: Feed, clock: FakeClock) -> None:
+        listener = feed.listen()
+        feed.emit("key_refused", peer="::1", path=f"/v1/models/{secret}", count=1)
+        told = await listener.next(10)
+        assert [one.facts for one in told or ()] == [{"peer": "::1", "path": "/v1/models/plm_…", "count": 1}]
 
     fed(scenario)

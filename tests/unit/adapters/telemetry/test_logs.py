@@ -239,3 +239,20 @@ def test_clean_leaves_ordinary_text_alone():
     """Letters of every script pass; separators that some viewers break lines at do not."""
     assert clean("Grüße 世界") == "Grüße 世界"
     assert clean("a\u2028b") == r"a\x2028b"
+
+
+def test_no_line_and_no_traceback_holds_a_secret(both):
+    """Whoever logs it, and wherever it stood."""
+    secret = "plm_" + "5ecret" * 8
+
+    def act(log):
+        logging.getLogger("blazar").warning("no model %r", secret)
+        log.on_served(a_served(model=secret, path=f"/v1/models/{secret}"))
+        try:
+            int(secret)
+        except ValueError:
+            logging.getLogger("blazar").exception("it broke")
+
+    for text in both.run(act):
+        assert "plm_…" in text
+        assert secret not in text

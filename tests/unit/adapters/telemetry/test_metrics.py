@@ -5,8 +5,6 @@ import random
 import re
 from pathlib import Path
 
-import pytest
-
 from blazar.adapters.telemetry.metrics import MODELS_CAP, Histogram, PrometheusMeter
 from blazar.application.supervise.views import InstanceView
 from tests.fakes.clock import FakeClock
@@ -50,13 +48,14 @@ def test_a_request_is_counted():
     assert scrape.value("blazar_request_seconds_bucket", model="tiny", le="0.25") == 1
     assert scrape.value("blazar_request_seconds_bucket", model="tiny", le="5") == 2
     assert scrape.value("blazar_queue_wait_seconds_count", model="tiny") == 2
-    assert scrape.value("blazar_first_byte_seconds_count", model="tiny") == 1
+    assert scrape.value("blazar_first_byte_seconds_count", model="tiny", stream="true") == 1
+    assert scrape.value("blazar_first_byte_seconds_count", model="tiny", stream="false") == 0
     assert scrape.value("blazar_prompt_tokens_total", model="tiny") == 12
     assert scrape.value("blazar_completion_tokens_total", model="tiny") == 34
 
 
 def test_the_time_between_tokens_is_measured_where_there_is_any():
-    """Of streams with two tokens or more: what is buffered comes at once. The last ones make an instance's speed."""
+    """Of streams with two tokens or more: what is buffered comes at once."""
     meter = a_meter()
     meter.on_served(a_served(instance="tiny", seconds=1.05, first_byte_seconds=0.05, completion_tokens=11))
     for changes in ({"stream": False}, {"completion_tokens": 1}, {"first_byte_seconds": 0.0}):
@@ -64,10 +63,51 @@ def test_the_time_between_tokens_is_measured_where_there_is_any():
     scrape = lint(meter.exposition())
     assert scrape.value("blazar_time_per_token_seconds_count", model="tiny") == 1
     assert scrape.value("blazar_time_per_token_seconds_sum", model="tiny") == 0.1
-    assert meter.speed("tiny") == pytest.approx(10.0)
-    meter.on_served(a_served(instance="tiny", seconds=0.55, first_byte_seconds=0.05, completion_tokens=11))
-    assert meter.speed("tiny") == pytest.approx(0.7 * 10 + 0.3 * 20)
-    assert meter.speed("other") is None
+
+
+def test_the_first_byte_of_a_buffered_answer_is_no_first_token():
+    """It is the end of the answer: each kind has its own series."""
+    meter = a_meter()
+    meter.on_served(a_served(first_byte_seconds=0.1))
+    meter.on_served(a_served(stream=False, first_byte_seconds=20.0))
+    scrape = lint(meter.exposition())
+    assert scrape.value("blazar_first_byte_seconds_sum", model="tiny", stream="true") == 0.1
+    assert scrape.value("blazar_first_byte_seconds_sum", model="tiny", stream="false") == 20.0
+
+
+def test_who_neither_had_a_place_nor_waited_was_in_no_line():
+    """A wrong key, broken JSON: zeros of theirs would make the line look short. Who waited in vain counts."""
+    meter = a_meter()
+    meter.on_served(a_served(status=400, placed=False, queue_seconds=0.0))
+    meter.on_served(a_served(status=503, placed=False, queue_seconds=2.0))
+    meter.on_served(a_served(queue_seconds=0.0))
+    scrape = lint(meter.exposition())
+    assert scrape.value("blazar_queue_wait_seconds_count", model="tiny") == 2
+    assert scrape.value("blazar_queue_wait_seconds_sum", model="tiny") == 2.0
+
+
+def test_what_is_accepted_counts_when_it_is_done():
+    """Under its model once, with what it cost."""
+    meter = a_meter()
+    meter.on_served(a_served(accepted=True, placed=False, queue_seconds=0.0, prompt_tokens=0, completion_tokens=0))
+    meter.on_served(a_served())
+    scrape = lint(meter.exposition())
+    assert scrape.value("blazar_requests_total", dialect="openai", model="", status="200") == 1
+    assert scrape.value("blazar_requests_total", dialect="openai", model="tiny", status="200") == 1
+    assert scrape.value("blazar_queue_wait_seconds_count", model="tiny") == 1
+
+
+def test_a_model_has_one_series_whatever_child_serves_it():
+    """Replicas and children with a projector are the same model; one of the catalog that is not loaded has its own."""
+    meter = a_meter()
+    for key in ("tiny", "tiny#2", "tiny@vision"):
+        meter.on_spawn(key, 1.0)
+    meter.on_served(a_served(model="asleep", status=503))
+    meter.on_served(a_served(model="nobody", status=404, known=False))
+    scrape = lint(meter.exposition())
+    assert scrape.value("blazar_spawns_total", model="tiny") == 3
+    assert scrape.value("blazar_requests_total", dialect="openai", model="asleep", status="503") == 1
+    assert scrape.value("blazar_requests_total", dialect="openai", model="other", status="404") == 1
 
 
 def test_what_was_noted_is_counted_by_its_name():
@@ -171,7 +211,7 @@ def test_names_that_clients_make_up_count_as_other():
     """A million wrong names are one series, and take no model's place."""
     meter = a_meter()
     for number in range(3 * MODELS_CAP):
-        meter.on_served(a_served(model=f"wrong-{number}", status=404))
+        meter.on_served(a_served(model=f"wrong-{number}", status=404, known=False))
     meter.on_served(a_served(model="real"))
     scrape = lint(meter.exposition())
     assert scrape.value("blazar_requests_total", dialect="openai", model="other", status="404") == 3 * MODELS_CAP

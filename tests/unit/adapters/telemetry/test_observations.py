@@ -21,6 +21,13 @@ EMPTY = ("sentinel", {"code": "empty_response", "detail": "the answer is empty"}
 CUT = ("sentinel", {"code": "truncation", "detail": "cut"})
 
 
+def test_what_a_callers_own_limit_cut_off_is_no_warning() -> None:
+    """It got what it asked for: its story has it."""
+    events = MemoryEvents()
+    Observations(events, StepClock()).on_served(served((CUT[0], {**CUT[1], "own": True})))
+    assert events.emitted == []
+
+
 def test_a_model_that_answers_nothing_all_day_is_an_event_now_and_then() -> None:
     """Each code for itself; the first at once, the others counted with the next after a pause; other notes are none of its business."""
     events, clock = MemoryEvents(), StepClock()

@@ -1,12 +1,17 @@
 """The export: bounded, counted, in nobody's way."""
 
 import asyncio
+import contextlib
 import logging
+import socket
+import threading
 import time
 from collections.abc import Sequence
+from typing import Self
 
 import pytest
 
+from blazar.adapters.telemetry import otlp
 from blazar.adapters.telemetry.metrics import Family, PrometheusMeter
 from blazar.adapters.telemetry.otlp import BOUND, EVERY_SECS, WAITING, OtlpExport
 from blazar.adapters.telemetry.otlp_encoding import Sender
@@ -84,6 +89,53 @@ def test_what_the_collector_does_not_take_is_counted_and_told_once(caplog: pytes
     assert not any("hush" in line for line in said)
 
 
+class Dripping:
+    """A collector whose head never ends: a line at a time, each in time."""
+
+    def __init__(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._serve)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        with socket.create_connection(self._listener.getsockname()):
+            pass
+        self._thread.join()
+        self._listener.close()
+
+    def _serve(self) -> None:
+        while not self._over.is_set():
+            with self._listener.accept()[0] as one, contextlib.suppress(OSError):
+                one.recv(65536)
+                one.sendall(b"HTTP/1.1 200 OK\r\n")
+                while not self._over.wait(0.02):
+                    one.sendall(b"x-more: 1\r\n")
+
+
+def test_a_collector_that_drips_is_given_up(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
+    """Each line of its head is in time, and all of them together are not."""
+    monkeypatch.setattr(otlp, "PATIENCE_SECS", 0.2)
+
+    async def go() -> OtlpExport:
+        with Dripping() as collector:
+            export = export_to(collector.url, FakeClock())
+            await export.start()
+            export.on_served(a_served())
+            await export.aclose()
+        return export
+
+    with caplog.at_level(logging.INFO, "blazar.otlp"):
+        export = asyncio.run(go())
+    assert (export.dropped, export.failures) == (1, 2)
+    assert len([record for record in caplog.records if record.name == "blazar.otlp"]) == 1
+
+
 def test_nobody_there_is_no_trouble(caplog: pytest.LogCaptureFixture):
     """The port is closed: counted, said, over."""
 
@@ -137,3 +189,8 @@ def test_a_caller_that_does_not_record_is_not_recorded():
             assert collector.spans == []
 
     asyncio.run(go())
+
+
+def test_spans_leave_every_ten_seconds() -> None:
+    """The figure of the documents (2-architecture: telemetry)."""
+    assert EVERY_SECS == 10.0

@@ -26,7 +26,8 @@ def test_a_change_is_in_force_when_it_is_answered(what: str) -> None:
     key = asyncio.run(ACTS[what](rig, "owner"))  # type: ignore[arg-type]
     assert rig.read == rig.text != OWNER + GUEST
     assert (key in rig.held()) is (what != "removed")
-    assert rig.events.emitted == [(f"key_{what}", {"name": key.name, "by": "owner"})]
+    more = {"changed": ["rpm"]} if what == "changed" else {}
+    assert rig.events.emitted == [(f"key_{what}", {"name": key.name, "by": "owner", **more})]
 
 
 @pytest.mark.parametrize("what", ACTS)

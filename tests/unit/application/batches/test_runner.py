@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from blazar.application.batches.runner import AFTER_TROUBLE, STINT
-from blazar.domain.batches import State
+from blazar.domain.batches import Answered, State
 from tests.fakes.clock import FakeClock
 from tests.support.batching import Batches, line, run
 
@@ -217,5 +217,59 @@ def test_a_batch_that_is_cancelled_while_it_is_worked_on_is_not_taken_up_again()
         second = await batches.make(line("c"))
         await advance(batches, 0)
         assert [(await batches.now(one)).state for one in (first, second)] == [State.CANCELLED, State.COMPLETED]
+
+    run(test)
+
+
+LIMITED = Answered(429, b'{"error":{"message":"no more"}}', "plm-1-2", 40.0)
+
+
+def test_a_request_that_is_asked_again_later_holds_up_nobody() -> None:
+    """While it rests others have their turn, and it goes on with the same request (B4)."""
+
+    async def test(batches: Batches) -> None:
+        batches.answering.script["a1"] = [LIMITED, LIMITED]
+        await batches.make(line("a1"), line("a2"))
+        await batches.make(line("b1"), owner="b")
+        await advance(batches, 0)
+        assert batches.answering.ids == ["a1", "b1"]
+        await advance(batches, 39)
+        await batches.make(line("c1"), owner="c")
+        await advance(batches, 0)
+        assert batches.answering.ids == ["a1", "b1", "c1"]
+        await advance(batches, 1)
+        assert batches.answering.ids == ["a1", "b1", "c1", "a1"]
+        await advance(batches, 40)
+        assert batches.answering.ids == ["a1", "b1", "c1", "a1", "a1", "a2"]
+
+    run(test)
+
+
+def test_a_day_that_is_used_up_ends_every_request_at_once() -> None:
+    """With that 429, and without a pause for anybody."""
+
+    async def test(batches: Batches) -> None:
+        day = LIMITED._replace(retry_after=30_000.0)
+        batches.answering.script = {id_: [day] for id_ in ("a1", "a2", "a3")}
+        batch = await batches.make(line("a1"), line("a2"), line("a3"))
+        await batches.make(line("b1"), owner="b")
+        await advance(batches, 0)
+        assert batches.answering.ids == ["a1", "a2", "a3", "b1"]
+        ended = await batches.now(batch)
+        assert (ended.state, ended.tally.errored) == (State.COMPLETED, 3)
+
+    run(test)
+
+
+def test_a_batch_that_rests_can_be_cancelled() -> None:
+    """At once: there is nothing that it would wait for."""
+
+    async def test(batches: Batches) -> None:
+        batches.answering.script["a1"] = [LIMITED]
+        batch = await batches.make(line("a1"))
+        await advance(batches, 0)
+        await batches.manage.cancel(batch.dialect, batch.id, batch.owner)
+        await advance(batches, 0)
+        assert (await batches.now(batch)).state is State.CANCELLED
 
     run(test)

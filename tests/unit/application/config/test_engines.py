@@ -2,6 +2,7 @@
 
 import pytest
 
+from blazar.domain.references import pull_reference
 from tests.support.configuration import held, refusal
 
 
@@ -18,6 +19,12 @@ from tests.support.configuration import held, refusal
         ("engine_asset = ''", "must not be empty"),
         ("capability_registry_url = 'ftp://a'", "must be a URL that begins with http:// or https://"),
         ("capability_registry_url = 'https://'", "must be a URL that begins with http:// or https://"),
+        ("model_registries = ['https://a.example']", "without scheme and path"),
+        ("model_registries = ['a.example/b']", "without scheme and path"),
+        ("model_registries = ['a.example:']", "without scheme and path"),
+        ("model_registries = ['a_b']", "without scheme and path"),
+        ("model_registries = ['']", "must not be empty"),
+        ("model_registries = 'a.example'", "must be a list"),
     ],
 )
 def test_a_bound_is_kept(text, why):
@@ -33,3 +40,12 @@ def test_an_empty_registry_is_none_at_all():
     assert held(there, {"BLAZAR_CAPABILITY_REGISTRY": ""}).capability_registry_url == ""
     assert held(there).capability_registry_url == "https://lists.example/a"
     assert held("keep_tags = 3", {"BLAZAR_DOWNLOAD_SPEED_LIMIT_MB": ""}).download_speed_limit_mb == 0
+
+
+def test_registries_are_hosts_that_references_may_name():
+    """With their ports; none unless somebody names one."""
+    assert held("").model_registries == ()
+    hosts = ("registry.example", "127.0.0.1:5000", "[::1]:5000", "nas")
+    assert held(f"model_registries = {list(hosts)}").model_registries == hosts
+    for host in hosts:
+        assert pull_reference(f"{host}/a/b:1", hosts).host == host

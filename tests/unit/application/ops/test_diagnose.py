@@ -273,7 +273,7 @@ def test_models_that_cannot_be_served():
         models=MemoryModelCatalog(
             [a_model(), a_model("lost"), a_model("draws", files=("/models/tiny.gguf", "/models/draws/vae.gguf"))]
         ),
-        installation=INSTALLATION._replace(overridden=("tiny", "tyni")),
+        installation=INSTALLATION._replace(overridden=("tiny", "tyni"), scopes={"web": ["tiny", "tinny"]}),
     )
     found = rows(diagnose, "MODELS")
     assert (found["lost"]["status"], found["lost"]["detail"]) == (
@@ -282,6 +282,7 @@ def test_models_that_cannot_be_served():
     )
     assert found["draws"]["detail"] == teaching.model_file_gone("draws", "/models/draws/vae.gguf")
     assert found["tyni"]["status"] == "warn"
+    assert (found["tinny"]["status"], found["tinny"]["detail"]) == ("warn", teaching.key_model_missing("web", "tinny"))
     assert "tiny" not in found
 
 

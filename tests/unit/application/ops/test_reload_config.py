@@ -117,7 +117,7 @@ def test_keys_of_the_socket_wait_for_a_restart() -> None:
 def test_the_last_key_gone_is_told_loudly() -> None:
     """The gateway is open from then on; where there was none before, nothing changed."""
     file = File(KEYED)
-    assert [kind for kind, _ in file.reads("")] == ["config_reloaded", "gateway_open"]
+    assert [kind for kind, _ in file.reads("threads = 2")] == ["config_reloaded", "gateway_open"]
     assert [kind for kind, _ in file.reads("threads = 1")] == ["config_reloaded"]
 
 
@@ -153,3 +153,14 @@ def test_two_reloads_do_not_mix() -> None:
 
     asyncio.run(both())
     assert len(file.applied) == 1
+
+
+def test_a_file_that_is_lost_lets_nobody_in() -> None:
+    """Empty, or not there: the keys that were in force still are, and it is told until the file is back (B11)."""
+    file = File("threads = 3\n" + KEYED)
+    for lost in ("", "\n# nothing left\n"):
+        ((kind, facts),) = file.reads(lost, asked=True)
+        assert (kind, facts["problems"]) == ("config_refused", (teaching.keys_file_gone(),))
+        assert [key.name for key in file.live.config.keys] == ["a"]
+        assert file.live.config.threads == 3
+    assert file.reads("threads = 3\n" + KEYED) == [("config_reloaded", {"changed": ()})]

@@ -56,7 +56,7 @@ def test_a_warm_request():
     }  # fmt: skip
     assert story["tokens"] == {"prompt": 12, "cached": 4, "completion": 34}
     assert (story["refusal"], story["child_status"], story["status"]) == (None, 200, 200)
-    assert "b1 served it: home of the format" in story["story"]
+    assert "b1 served it, because home of the format" in story["story"]
 
 
 def test_a_cold_request_says_why_the_model_was_not_there():
@@ -76,9 +76,7 @@ def test_a_cold_request_says_why_the_model_was_not_there():
     assert said[1] == "to make room for it 'big' had to go"
     assert said[2].startswith("'tiny' was not loaded: loading it took 3.9 s")
     kinds = [(event["kind"], event["model"]) for event in story["events"]]
-    assert kinds == [
-        ("serving", "tiny"), ("evicted", "tiny"), ("loading", "tiny"), ("evicted", "big"), ("serving", "tiny"),
-    ]  # fmt: skip
+    assert kinds == [("loading", "tiny"), ("evicted", "big"), ("serving", "tiny")]
     assert story["lane"]["serving_since"] == "2027-01-15T08:01:39.000000Z"
 
 
@@ -100,6 +98,30 @@ def test_a_failed_load_keeps_the_engines_last_words_and_a_failed_answer_does_not
     (story,) = tell(answered(status=502, refusal="x"), events=serving)
     assert "secret prompt" not in json.dumps(story)
     assert story["events"][-1]["kind"] == "failed"
+
+
+def test_what_happens_to_a_model_between_two_requests_is_nobodys_story():
+    """Neither the loads before it nor the unloading after it; only the death by which it failed comes late."""
+    late = [
+        (-900, "serving", {"model": "tiny", **BORN}),
+        (0.5, "evicted", {"model": "tiny"}),
+        (1.0, "failed", {"model": "tiny"}),
+    ]
+    kinds = [
+        [event["kind"] for event in tell(row, events=late)[0]["events"]] for row in (answered(), answered(status=502))
+    ]
+    assert kinds == [[], ["failed"]]
+
+
+def test_by_key_and_by_end():
+    """A status, a kind of status, or how it ended; a key of which everybody who may hears."""
+    rows = [answered(trace="a"), answered(trace="b", left=True), a_served(trace="c", status=503, key="bob")]
+
+    def traces(**only: str) -> list[str]:
+        return [row["trace"] for row in tell(*rows, **only)]
+
+    assert [traces(status=one) for one in ("200", "5xx", "left", "answered")] == [["a", "b"], ["c"], ["b"], ["a"]]
+    assert [traces(named="bob"), traces(named="bob", status="200")] == [["c"], []]
 
 
 def test_by_trace_by_model_and_few():

@@ -49,7 +49,7 @@ def test_how_it_ended():
     assert "it was answered with 200" in said()
     assert "it was answered with 400: why" in said(status=400, refusal="why")
     assert "its client left before there was an answer" in said(status=499)
-    assert any("left before the answer had ended" in line for line in said(notes=[(0.1, "client_left", {})]))
+    assert any("left before the answer had ended" in line for line in said(left=True))
     assert "its engine failed while the answer was being streamed" in said(notes=[(0.1, "failed_in_stream", {})])
 
 
@@ -78,3 +78,39 @@ def test_an_answer_from_memory_is_told_as_one() -> None:
     """And one that was looked for in vain is not."""
     assert teaching.why_remembered() in said(notes=[(0.1, "cache", {"outcome": "hit"})])
     assert teaching.why_remembered() not in said(notes=[(0.1, "cache", {"outcome": "miss"})])
+
+
+def test_waiting_in_vain_is_told_with_its_bound():
+    """How long, behind whom, as what, and how long it might have been."""
+    told = said(
+        placed=False, status=503, queue_seconds=2.01, queue_depth=3, priority="high", wait_bound=2.0, refusal="x"
+    )
+    assert told[:3] == [
+        "it waited 2.01 s in line in vain, behind 3 others",
+        "it stood in line as interactive work of high priority",
+        "it might wait 2 s at most",
+    ]
+    assert not any("slot was free" in line for line in told)
+
+
+def test_who_joined_is_told_whose_answer_it_got():
+    """It had no slot of its own."""
+    told = said(placed=False, instance="tiny", queue_seconds=0.5, notes=[(0.5, "joined", {"trace": "plm-1-673"})])
+    assert told[0] == "it asked the same as plm-1-673, joined that and waited 500 ms for its answer"
+    assert not any("slot" in line for line in told)
+
+
+def test_an_acceptance_is_not_the_work():
+    """The work has a story of its own."""
+    assert any("background" in line for line in said(accepted=True, placed=False, queue_seconds=0.0))
+
+
+def test_the_raw_lane_is_told():
+    """Calls that were read from text are not those of a template."""
+    assert any("handed over in words" in line for line in said(notes=[(0.1, "raw_lane", {})]))
+
+
+@pytest.mark.parametrize(("tokens", "speed"), [(3, "10"), (101, "500"), (3701, "18500")])
+def test_a_speed_is_a_plain_number(tokens, speed):
+    """Nobody reads 1.85e+04."""
+    assert speed_of(a_served(seconds=0.25, first_byte_seconds=0.05, completion_tokens=tokens)) == speed

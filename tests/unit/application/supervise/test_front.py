@@ -365,3 +365,37 @@ async def test_a_raw_grant_whose_waiter_left_in_the_same_turn_is_taken_back(worl
         second()
         await world.clock.settle()
         assert (line.in_flight, line.raw_in_flight) == (0, 0)
+
+
+@story()
+async def test_a_deadline_ends_the_wait_for_a_load(world):
+    """Its caller's own bound runs from its arrival, also across the end of a child (A11); the tier's begins when it serves."""
+    world.children.next("a", Script(ready_after=100))
+    short, usual = world.ask("a", wait=5.0, firm=True), world.ask("a", wait=5.0)
+    await world.clock.advance(5.1)
+    with pytest.raises(Busy) as caught:
+        await short
+    assert str(caught.value) == teaching.still_loading("a", 5.0)
+    assert not usual.done()
+    usual.cancel()
+
+
+@story()
+async def test_who_waited_in_vain_hears_when_to_come_again(world):
+    """By how many wait, and how fast turns came (A18)."""
+    running = await world.lease("a")
+    waiting = [world.ask("a", wait=100.0) for _ in range(6)]
+    for _ in range(3):
+        await world.clock.advance(4.0)
+        running.release()
+        await world.clock.settle()
+        running = await waiting.pop(0)
+    hasty = world.ask("a", wait=1.0, priority=Priority.HIGH)
+    await world.clock.advance(1.1)
+    with pytest.raises(Busy) as caught:
+        await hasty
+    assert caught.value.retry_after == pytest.approx(12.0)
+    assert str(caught.value) == teaching.high_waits_briefly(teaching.all_slots_busy("a", 1.0, 3), 1.0)
+    running.release()
+    for task in waiting:
+        (await task).release()

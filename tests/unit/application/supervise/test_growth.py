@@ -216,3 +216,51 @@ async def test_a_child_that_has_fewer_than_planned_is_not_replaced_for_ever(worl
         await crowd(world)
         await world.clock.advance(60.0)
     assert len(world.children.spawned) == 3  # planned for two, three and four
+
+
+async def unbroken(world, seconds, turn=2.0):
+    """A crowd without end: whoever ends is followed by another one, and somebody always waits."""
+    running, asked = [await world.lease("a", wait=1000.0)], []
+    while (more := world.supervisor.try_lease("a")) is not None:
+        running.append(more)
+    for _ in range(int(seconds / turn)):
+        while len(asked) < 3:
+            asked.append(world.ask("a"))
+        await world.clock.advance(turn)
+        if running:
+            running.pop(0).release()
+        await world.clock.settle()
+        running += [task.result() for task in asked if task.done()]
+        asked = [task for task in asked if not task.done()]
+    return running, asked
+
+
+async def disperse(world, running, asked):
+    """They end, one after the other."""
+    while running or asked:
+        for lease in running:
+            lease.release()
+        await world.clock.settle()
+        running = [task.result() for task in asked if task.done()]
+        asked = [task for task in asked if not task.done()]
+
+
+@story(a=OPEN)
+async def test_an_unbroken_crowd_gets_its_slot_too(world):
+    """No quiet moment ever comes: new requests are kept back until what runs has ended, and nobody is refused (A2, D18)."""
+    running, asked = await unbroken(world, 110.0)
+    assert (len(world.children.spawned), world.view().slots) == (2, 3)
+    assert world.meter.evictions == [("a", "slots")]
+    await disperse(world, running, asked)
+
+
+@story(a=OPEN)
+async def test_a_crowd_is_held_no_longer_than_its_bounds(world):
+    """Something long runs: who waits gets in before its bound is over, and the child stays until it is quiet."""
+    long = await world.lease("a", wait=1000.0)
+    running, asked = await unbroken(world, 200.0)
+    assert len(world.children.spawned) == 1
+    await disperse(world, running, asked)
+    long.release()
+    await world.clock.advance(6.0)
+    assert (len(world.children.spawned), world.view().slots) == (2, 3)

@@ -10,12 +10,14 @@ from blazar.application.config.model import Config
 from blazar.application.supervise.fit_settings import slots_for, unified, window_for
 from blazar.application.supervise.launch_plan import parts_beside
 from blazar.domain import teaching
+from blazar.domain.draft_pairs import link_name
 from blazar.domain.errors import EngineBroken, Malformed, Unserved
 from blazar.domain.fit.shape import Projector
 from blazar.domain.kinds import EngineKind, Provenance, Task, Weights
 from blazar.domain.launch import Beside
 from blazar.domain.manifest import Manifest, Option
 from blazar.domain.manners import Manners
+from blazar.domain.names import file_stem
 from blazar.domain.routing import LANES, Rules
 from tests.fakes.catalog import a_model
 from tests.fakes.engines import MemoryEngineCatalog, an_engine
@@ -484,6 +486,24 @@ def test_what_guesses_tokens_is_counted():
     assert 0 < heads.verdict.memory.draft_bytes < pair.verdict.memory.draft_bytes
 
 
+def test_a_draft_that_is_gone_is_not_told_of():
+    """An engine would end itself over it; the model needs none."""
+    files = AnyWeightFiles()
+    draft = f"/models/{file_stem(link_name('m', 'simple', 'ab' * 6))}.gguf"
+    files.facts[draft] = some_facts(draft)
+    build = KnowsAll()
+    build.known = Manifest([Option(("--spec-type",), value="none,draft-simple,ngram-cache"), *ANY])
+    planner = a_planner(FakeCensus(), {}, files, drivers={LLAMACPP.kind: LLAMACPP}, probe=build)
+    model = a_model("m", ctx_train=8192, draft=draft)
+    files.missing = lambda paths: None  # type: ignore[method-assign]
+    there = planner.plan(model)
+    assert (said(there, "--spec-type"), said(there, "--model-draft")) == ("draft-simple", draft)
+    files.missing = lambda paths: draft if draft in paths else None  # type: ignore[method-assign]
+    gone = planner.plan(model)
+    assert said(gone, "--spec-type") == "ngram-cache"
+    assert "--model-draft" not in gone.plan.words
+
+
 def test_where_a_child_listens_is_part_of_its_plan():
     """A port is chosen when it is started; a socket has its path already, each instance its own, and no words change."""
     tcp, unix = real_plan("").plan, real_plan('child_transport = "unix"').plan
@@ -541,6 +561,8 @@ def test_the_parts_of_a_set_are_what_the_row_keeps():
     parts = (("diffusion_model", "/m/dit.gguf"), ("vae", "/m/vae.gguf"))
     assert parts_beside(a_model("m", components=parts)).components == dict(parts)
     assert parts_beside(a_model("m")) == Beside()
+    draft = f"/models/{file_stem(link_name('m', 'eagle3', 'ab' * 6))}.gguf"
+    assert parts_beside(a_model("m", draft=draft)) == Beside(draft=draft, draft_family="eagle3")
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 
 from blazar.application.supervise.lease import ChildLease
 from blazar.application.supervise.surroundings import Handling
+from blazar.domain.admission.work import Work
 from blazar.domain.errors import ChildDied
 from blazar.domain.manners import LLAMACPP
 from tests.fakes.catalog import a_model
@@ -19,7 +20,7 @@ class Plan:
 
 
 class Launch:
-    plan, model, blind = Plan, a_model("a"), "no projector"
+    plan, model, blind = Plan, a_model("a", ctx_train=8192), "no projector"
     engine = an_engine("b1")
     called, manners, handling = (
         "default",
@@ -54,6 +55,9 @@ class House:
 
     def on_abandon(self, tenure, keep_alive):
         self.abandoned.append((tenure, keep_alive))
+
+    def on_refund(self, tenure, work):
+        self.refunds = [*getattr(self, "refunds", []), (tenure, work)]
 
     def on_condemn(self, tenure):
         self.condemned = [*getattr(self, "condemned", []), tenure]
@@ -119,3 +123,25 @@ def test_it_is_abandoned_once_and_then_still_given_back():
     lease.release(9.0)
     lease.abandon()
     assert (house.abandoned, house.back, house.unheard) == ([(tenure, 9.0)], [(tenure, None, False)], [True])
+
+
+def test_what_was_of_no_use_is_refunded_once():
+    """With the work that paid for it; the slot is free."""
+    house = House()
+    lease = ChildLease(house, Tenure())
+    lease.hand_back(Work(key="a"))
+    lease.hand_back(Work(key="a"))
+    assert [work.key for _, work in house.refunds] == ["a"]
+    assert len(house.back) == 1
+
+
+def test_no_setting_bounds_a_window_that_is_all_a_model_was_trained_for():
+    """Or people would be told to raise `ctx` beyond it (U11)."""
+
+    class Small(Launch):
+        model = a_model("a", ctx_train=4096)
+
+    class Short(Tenure):
+        launch = Small
+
+    assert ChildLease(House(), Short()).ctx_key == ""

@@ -16,6 +16,7 @@ from blazar.domain.errors import (
     NotFound,
     OverQuota,
     SpawnFailed,
+    Unauthorized,
     Unserved,
 )
 from blazar.domain.kinds import EngineKind, Task, Weights
@@ -210,7 +211,10 @@ async def test_a_scoped_key_gets_its_models_under_any_spelling(world):
     attempts = len(world.children.attempts)
     with pytest.raises(Forbidden) as caught:
         await world.supervisor.lease(Ask("b-1", allowed=frozenset({"a"}), key="guest"))
-    assert str(caught.value) == teaching.key_not_for_model("guest", "b-1")
+    assert str(caught.value) == teaching.key_not_for_model("guest", "b-1", {"a"})
+    with pytest.raises(ModelNotFound) as missing:
+        await world.supervisor.lease(Ask("b-2", allowed=frozenset({"a"}), key="guest"))
+    assert "b-1" not in str(missing.value)
     assert len(world.children.attempts) == attempts
 
 
@@ -229,6 +233,41 @@ async def test_a_quota_is_asked_after_the_scope_and_before_anything_is_loaded(wo
     with pytest.raises(OverQuota):
         await world.supervisor.lease(Ask("a", allowed=frozenset({"a"}), charge=used_up))
     assert heard == ["asked"]
+    assert not world.children.attempts
+
+
+@story(models=[a_model("a"), a_model("b")])
+async def test_who_waits_is_judged_again_when_its_turn_comes(world):
+    """Its key may have gone or changed meanwhile: it hears what a request would hear that comes now, and holds no slot (B5)."""
+
+    def gone():
+        raise Unauthorized
+
+    for scope, refusal in ((gone, Unauthorized), (lambda: ("b",), Forbidden), (lambda: (), None)):
+        first = await world.lease("a")
+        ask = Ask("a", allowed=frozenset({"a"}), key="guest", scope=scope)
+        waiting = asyncio.create_task(world.supervisor.lease(ask))
+        await world.clock.settle()
+        assert not waiting.done()
+        first.release()
+        if refusal is None:
+            (await waiting).release()
+        else:
+            with pytest.raises(refusal):
+                await waiting
+        (await world.lease("a")).release()
+
+
+@story(models=[a_model("a"), a_model("b", pooling=1)])
+async def test_names_are_judged_without_loading(world):
+    """No such model, not its key's, not what it does: as `lease` would say it."""
+    world.supervisor.check(Ask("a"))
+    with pytest.raises(ModelNotFound):
+        world.supervisor.check(Ask("nope"))
+    with pytest.raises(Forbidden):
+        world.supervisor.check(Ask("a", allowed=frozenset({"b"})))
+    with pytest.raises(Malformed):
+        world.supervisor.check(Ask("a", Task.EMBED))
     assert not world.children.attempts
 
 

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from blazar.application.ports.children import HOST, MAPPED, REPACKED, Buffer, Measured
+from blazar.application.supervise.surroundings import Limits
 from blazar.application.supervise.viewing import occupant_of, tenant_of, uncounted, view_of, window_of
 from blazar.domain import teaching
 from blazar.domain.admission.work import Priority, WorkClass
@@ -177,3 +178,14 @@ async def test_a_child_sleeps_when_it_says_so_and_nobody_uses_it(world):
     assert not view_of(instance(world)).sleeping
     lease.release()
     assert view_of(instance(world)).sleeping
+
+
+@story(limits=Limits(max_loaded_models=2))
+async def test_the_colder_cache_makes_room(world):
+    """Of two that came to rest in the same minute, whatever their order."""
+    for name, hint in (("a", 0.9), ("b", 0.1)):
+        (await world.lease(name)).release()
+        tenure = world.supervisor._instances[name].tenure
+        tenure.hints, tenure.hinted_at = CacheHints(cache_hint=hint), world.clock.now()
+    (await world.lease("c")).release()
+    assert [name for name in ("a", "b", "c") if world.state(name) == "serving"] == ["a", "c"]

@@ -276,7 +276,7 @@ def test_what_a_key_spends_while_nobody_waits_counts_too():
 
 
 def test_at_256_everybody_begins_anew():
-    """From then on arrival decides between keys again."""
+    """Nobody has saved up turns: only the grant that did it counts already, and from the next one on arrival decides between keys."""
     queue = serving()
     for _ in range(254):
         queue.try_take(Work(key="a"))
@@ -288,7 +288,8 @@ def test_at_256_everybody_begins_anew():
     assert queue.release() == [Grant(3)]
     assert queue.release() == [Grant(1)]  # with which a has spent 256
     queue.arrive(4, Work(key="b"), 0.0)
-    assert drained(queue) == [2, 4]
+    queue.arrive(5, Work(key="b"), 0.0)
+    assert drained(queue) == [4, 2, 5]
 
 
 def test_who_waits_is_told_by_level():
@@ -546,3 +547,76 @@ def test_turns_are_shared_by_weight(slots, weights):
     for key, weight in enumerate(weights):
         share = weight / sum(weights)
         assert abs(granted[key] / granted.total() - share) <= 0.05 * share
+
+
+def test_a_bound_that_its_caller_named_runs_from_its_arrival():
+    """While the model loads, and across the end of a child; that of a tier begins when it serves (D17, A11)."""
+    queue = AdmissionQueue()
+    queue.arrive(1, Work(wait=5.0, firm=True), 0.0)
+    queue.arrive(2, Work(wait=5.0), 0.0)
+    assert queue.next_deadline() == 5.0
+    assert queue.tick(4.9) == []
+    assert queue.tick(5.0) == [Late(1, 5.0, 1)]
+    assert queue.next_deadline() is None
+    queue.arrive(3, Work(wait=9.0, firm=True), 5.0)
+    assert queue.open(1, 10.0) == [Grant(2)]
+    assert queue.next_deadline() == 14.0
+    queue.arrive(4, Work(wait=3.0), 10.0)
+    queue.close()
+    assert queue.next_deadline() == 14.0
+    queue.forget_running()
+    assert queue.tick(14.0) == [Late(3, 9.0, 1)]
+    assert queue.open(1, 20.0) == [Grant(4)]
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["arrive", "open", "close", "tick", "release", "cancel"]), st.booleans()), max_size=60
+    )
+)
+def test_a_firm_ticket_ends_within_its_bound_whatever_happens(events):
+    """Granted, cancelled or late: never later than it said."""
+    queue, until, now = AdmissionQueue(), {}, 0.0
+    for number, (event, firm) in enumerate(events):
+        now += 1.0
+        effects = queue.tick(now)
+        match event:
+            case "arrive":
+                until[number] = now + 3.0 if firm else None
+                effects += queue.arrive(number, Work(wait=3.0, firm=firm), now)
+            case "open":
+                effects += queue.open(1, now)
+            case "close":
+                queue.close()
+                queue.forget_running()
+            case "release" if queue.in_flight:
+                effects += queue.release()
+            case "cancel" if until:
+                queue.cancel(next(iter(until)))
+                del until[next(iter(until))]
+        for effect in effects:
+            until.pop(effect.ticket, None)
+        assert not [ticket for ticket, bound in until.items() if bound is not None and bound <= now]
+
+
+def test_a_turn_that_was_of_no_use_is_given_back():
+    """Its key is no further behind than before; who waits is ranked by it at once."""
+    queue = serving()
+    used = Work(key="a")
+    queue.try_take(used)
+    queue.arrive(1, Work(key="b"), 0.0)
+    queue.arrive(2, Work(key="a"), 0.0)
+    queue.refund(used)
+    assert queue.release() == [Grant(1)]
+    queue.arrive(3, Work(key="b"), 0.0)
+    assert drained(queue) == [2, 3]
+
+
+def test_the_most_urgent_hear_that_they_are_let_wait_briefly():
+    """But not those who said themselves how long they wait."""
+    queue = serving()
+    queue.arrive(0, CHAT, 0.0)
+    queue.arrive(1, Work(HIGH, wait=2.0), 0.0)
+    queue.arrive(2, Work(HIGH, wait=2.0, firm=True), 0.0)
+    queue.arrive(3, Work(wait=2.0), 0.0)
+    assert [(one.ticket, one.hurried) for one in queue.tick(2.0)] == [(1, True), (2, False), (3, False)]

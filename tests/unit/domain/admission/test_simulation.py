@@ -3,9 +3,13 @@
 import json
 from datetime import UTC, datetime
 
+import msgspec
 import pytest
 
-from bench.simulate_admission import main, read, replay, simulate, were
+from bench.simulate_admission import configured, main, read, replay, simulate, were
+from blazar.adapters.telemetry.audit import audit_line
+from blazar.domain.admission.work import Priority, WorkClass
+from tests.fakes.telemetry import a_served
 
 
 def a_log(path, rows):
@@ -67,6 +71,59 @@ def test_a_replay_knows_how_long_they_waited_and_what_more_slots_would_have_done
     assert then.late[0] == 1
     assert [round(wait, 3) for wait in now.waits] == [0.0, 0.0, 1.0, 1.0]
     assert (now.late[0], now.full[0]) == (0, 0)
+
+
+def test_a_log_says_what_each_was_to_the_queue(tmp_path):
+    """Class, bound, load and wait as they were; the line itself is what the daemon writes."""
+    served = a_served(
+        model="m", priority="high", work="raw_long", wait_bound=2.0, load_seconds=3.0, queue_seconds=1.0, seconds=9.0
+    )
+    path = tmp_path / "audit.jsonl"
+    path.write_bytes(msgspec.json.encode(audit_line(1_700_000_009.0, served)) + b"\n")
+    (row,) = read(path, {})
+    assert (row.work.priority, row.work.kind, row.work.wait) == (Priority.HIGH, WorkClass.RAW_LONG, 2.0)
+    assert (row.arrived, row.ended, row.waited) == (1_700_000_003.0, 1_700_000_009.0, 1.0)
+    then, now = replay([row], 1, 1)
+    assert (list(then.waits), list(now.waits)) == ([1.0], [0.0])
+
+
+def a_crowd(path):
+    """Two minutes in which one slot has twice the work that it can do; everybody waits as long as it takes."""
+    a_log(path, [(float(at), 2.0 * at + 2, 200, 1) for at in range(120)])
+    lines = [
+        json.loads(line) | {"deadline_ms": 600_000, "queue_ms": 1000.0 * at}
+        for at, line in enumerate(path.read_text().splitlines())
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "slots", "worst"),
+    [
+        ("adaptive_slots = false", "1", 119.0),
+        ("adaptive_slots = true", "1", 70.0),
+        ("[model_overrides.m]\nslots = 2", "2", 0.0),
+    ],
+)
+def test_a_changed_configuration_is_tried(tmp_path, capsys, text, slots, worst):
+    """Its slots, and those that it adopts where it leaves them open."""
+    log, config = a_crowd(tmp_path / "audit.jsonl"), tmp_path / "config.toml"
+    config.write_text(text)
+    assert main(["--replay", str(log), "--config", str(config), "--were", "1"]) == 0
+    cells = capsys.readouterr().out.splitlines()[1].split()
+    assert cells[4] == "118.00"
+    assert cells[6] == slots
+    assert float(cells[8]) <= worst
+
+
+def test_weights_of_a_configuration_count(tmp_path):
+    """As those on the command line, which win."""
+    config = tmp_path / "config.toml"
+    config.write_text('[[keys]]\nname = "laptop"\nkey = "plm_0123456789abcdef"\nweight = 3.0\n')
+    keys = configured(config).keys
+    assert [(key.name, key.weight) for key in keys] == [("laptop", 3.0)]
+    assert configured(None).keys == ()
 
 
 @pytest.mark.parametrize("words", [[], ["--slots", "2", "--were", "m=1", "--weight", "laptop=2"]])

@@ -77,7 +77,8 @@ def test_a_priority_is_named_in_any_case(named, priority):
 )
 def test_the_place_and_the_bound_of_a_request(facts, priority, kind, wait):
     """The caller's deadline, else the SLO of the tier it ends up in, tools no longer than theirs (D17)."""
-    assert classify(facts) == Work(priority, kind, wait)
+    firm = facts.deadline is not None  # its caller's own word
+    assert classify(facts) == Work(priority, kind, wait, firm=firm)
 
 
 def test_the_key_and_its_weight_come_along():

@@ -1,6 +1,7 @@
 """Which children make room."""
 
-from blazar.domain.instance.eviction import Excess, Occupant, Room, evictions_for, excess
+from blazar.domain.instance.eviction import ALIKE_SECS, Excess, Occupant, Room, evictions_for, excess
+from blazar.domain.instance.hints import Worth
 
 A, B, C = Occupant("a", 10.0), Occupant("b", 5.0), Occupant("c", None)
 
@@ -64,3 +65,13 @@ def test_who_leaves_already_is_counted():
     """Else one more would go than has to."""
     assert excess([A, B._replace(leaving=True), C], 2) == Excess(over=True)
     assert excess([A, B._replace(leaving=True), C], 1) == Excess(over=True, evict=("a",))
+
+
+def test_among_equals_the_colder_cache_goes():
+    """Its prompts are read anew anyway; a child that is idle for longer goes first all the same."""
+    warm, cold = B._replace(worth=Worth(0.9)), A._replace(worth=Worth(0.1))
+    assert evictions_for("x", [warm, cold], 2).evict == ("a",)
+    assert evictions_for("x", [warm, cold._replace(idle_since=10.0 + ALIKE_SECS)], 2).evict == ("b",)
+    assert excess([warm, cold], 1).evict == ("a",)
+    guesses = A._replace(worth=Worth(0.9, 0.5))
+    assert evictions_for("x", [warm, guesses], 2).evict == ("b",)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blazar.domain.child_metrics import Readings
-from blazar.domain.instance.hints import CacheHints, smoothed
+from blazar.domain.instance.hints import CacheHints, Worth, smoothed
 
 
 def read(prompts: float | None = None, cached: float | None = None, **more: float) -> Readings:
@@ -54,3 +54,13 @@ def test_smoothing_keeps_what_is_known():
     """None is no news."""
     assert smoothed(0.4, None) == 0.4
     assert smoothed(None, 2.0) == 1.0
+
+
+def test_old_hints_are_none():
+    """Where reading them fails for as long as a child is used, nothing is known; while it rests nothing changes."""
+    hints = CacheHints(cache_hint=0.8, spec_accept=0.5)
+    assert hints.worth(None, 100.0, 180.0) == Worth()
+    assert hints.worth(100.0, 280.0, 180.0) == Worth(0.8, 0.5)
+    assert hints.worth(100.0, 280.1, 180.0) == Worth()
+    assert hints.worth(100.0, 40.0, 180.0) == Worth(0.8, 0.5)
+    assert CacheHints().worth(100.0, 100.0, 180.0) == Worth()

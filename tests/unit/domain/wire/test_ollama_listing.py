@@ -7,7 +7,7 @@ import pytest
 from blazar.domain.kinds import Weights
 from blazar.domain.overlay import Overlay
 from blazar.domain.records import Model
-from blazar.domain.wire.ollama_listing import Running, Shown, format_of, human_count, ps, show, tags
+from blazar.domain.wire.ollama_listing import Running, Shown, format_of, human_count, judged_tags, ps, show, tags
 from blazar.domain.wire.stamps import FOREVER
 
 
@@ -29,6 +29,12 @@ def model(**changes: Any) -> Model:
         "imported_at": 1_800_000_000.0,
     }
     return Model(**{**facts, **changes})
+
+
+def test_a_judged_list_says_the_same_and_more() -> None:
+    """Row by row."""
+    (plain,) = tags([model()])["models"]
+    assert judged_tags([(model(), "fits", "")]) == {"models": [{**plain, "fit": "fits", "lane": ""}]}
 
 
 DETAILS = {

@@ -20,13 +20,6 @@ def test_there_are_no_accounts(cli: Cli) -> None:
         assert said.err.startswith("error: Blazar has no accounts")
 
 
-def test_pull_says_what_to_do_instead(cli: Cli) -> None:
-    """The registry is not part of this build."""
-    said = cli("pull", "some/model")
-    assert said.code == 1
-    assert "blazar import PATH" in said.err
-
-
 @pytest.mark.parametrize("verb", [(), ("run",), ("engine", "install")])
 def test_help_is_a_verb_too(cli: Cli, capfd: pytest.CaptureFixture[str], verb: tuple[str, ...]) -> None:
     """The same text as --help behind the verb."""

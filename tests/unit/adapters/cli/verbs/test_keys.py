@@ -3,7 +3,7 @@
 import pytest
 
 from blazar.domain import teaching
-from tests.support.command_line import Cli, FakeRoot, StubDaemon
+from tests.support.command_line import Cli, FakeRoot, StubDaemon, model
 
 ROW = {"name": "guest", "key": "plm_…cffd", "models": ["m", "n"], "rpm": 3, "tpm": None, "weight": 0.5}
 REFUSED = {"error": {"message": teaching.no_keys_configured(), "type": "blazar_error", "param": None, "code": 403}}
@@ -11,6 +11,7 @@ REFUSED = {"error": {"message": teaching.no_keys_configured(), "type": "blazar_e
 
 def test_without_a_daemon_a_key_is_made_in_the_file(cli: Cli, root: FakeRoot) -> None:
     """Its secret stands alone on stdout, so that a script may take it; what is to be known beside."""
+    root.models.rows = {"m": model("m")}
     said = cli("keys", "add", "laptop", "--model", "m", "--rpm", "3", "--weight", "2")
     assert (said.code, said.out) == (0, "plm_secret\n")
     assert said.err == teaching.key_added("laptop") + "\n"
@@ -116,3 +117,19 @@ def test_what_the_daemon_refuses_is_told_in_its_words(
     said = cli("keys", *words)
     assert (said.code, said.err) == (1, "error: not you\n")
     assert (root.keys.names, root.keys.asked) == ([], [])
+
+
+def test_a_key_for_a_model_that_is_not_here_is_made_and_told(cli: Cli, root: FakeRoot, stub: StubDaemon) -> None:
+    """It may come later; of another server's models nothing is known, and a list that cannot be had hides no secret."""
+    stub.answers["POST", "/api/keys"] = (201, {"name": "x", "key": "plm_new"})
+    stub.answers["GET", "/v1/models"] = (200, {"data": [{"id": "here"}]})
+    root.use(stub)
+    said = cli("keys", "add", "x", "--model", "HERE", "--model", "nope", "--model", "far:x")
+    assert (said.code, said.out) == (0, "plm_new\n")
+    assert said.err.splitlines() == [
+        teaching.warning(teaching.key_models_unknown(["nope"])),
+        teaching.key_added("x"),
+    ]
+    stub.answers["GET", "/v1/models"] = (401, {"error": "no"})
+    said = cli("keys", "add", "x", "--model", "nope")
+    assert (said.code, said.out, said.err) == (0, "plm_new\n", teaching.key_added("x") + "\n")

@@ -18,11 +18,24 @@ def test_an_empty_catalog_says_how_to_fill_it(cli: Cli) -> None:
 
 
 def test_list_without_a_daemon_reads_the_catalog(cli: Cli, root: FakeRoot) -> None:
-    """Name, architecture, parameters, quant, size in GiB, age."""
+    """Name, architecture, parameters, quant, format, size in GiB, verdict, lane, age."""
     root.models.rows = {"tiny": model(), "big": model("big")}
+    root.models.judged = {"tiny": ("too large", "llamacpp")}
     lines = cli("list").out.splitlines()
-    assert lines[0].split() == ["NAME", "ARCH", "PARAMETERS", "QUANT", "SIZE", "ADDED"]
-    assert lines[2].split()[:6] == ["tiny", "llama", "135.0M", "Q4_0", "1.50", "GiB"]
+    assert lines[0].split() == ["NAME", "ARCH", "PARAMETERS", "QUANT", "FORMAT", "SIZE", "FIT", "LANE", "ADDED"]
+    assert lines[2].split()[:10] == [
+        "tiny",
+        "llama",
+        "135.0M",
+        "Q4_0",
+        "gguf",
+        "1.50",
+        "GiB",
+        "too",
+        "large",
+        "llamacpp",
+    ]
+    assert lines[1].split()[7:9] == ["-", "-"]
     assert cli("ls", "--quiet").out == "big\ntiny\n"
 
 
@@ -31,7 +44,8 @@ def test_list_is_the_same_with_and_without_a_daemon(cli: Cli, root: FakeRoot, st
     root.models.rows = {"tiny": model()}
     alone = cli("list", "--json").json()
     assert alone["models"][0]["details"]["quantization_level"] == "Q4_0"
-    stub.answers["GET", "/api/tags"] = (200, alone)
+    assert alone["models"][0]["lane"] == ""
+    stub.answers["GET", "/api/tags?fit=true"] = (200, alone)
     root.models.rows = {}
     root.use(stub)
     assert cli("list", "--json").json() == alone

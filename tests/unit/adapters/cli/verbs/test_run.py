@@ -19,6 +19,7 @@ def running(root: FakeRoot, stub: StubDaemon, monkeypatch: pytest.MonkeyPatch) -
     root.use(stub)
     stub.answers["POST", "/api/chat"] = (200, chat_lines("Hel", "lo", thinking="hm"))
     stub.answers["POST", "/api/load"] = (200, {"model": "tiny"})
+    stub.answers["GET", "/api/tags"] = (200, {"models": [{"name": "tiny2"}]})  # `tiny` is a mistyped one of these
     monkeypatch.setattr("sys.stdin", Terminal())
 
 

@@ -38,7 +38,7 @@ def test_the_board_has_children_and_events():
     """As many of the newest events as there is room for; a small terminal gets the children."""
     head, row, blank, *events = board([ROW], [f"event {number}" for number in range(50)], "", 6)
     assert head.split() == ["NAME", "STATE", "BUSY", "SLOTS", "QUEUE", "TOK/S", "HIT", "MEASURED", "UNTIL"]
-    assert " ".join(row.split()) == "tiny serving 1 2 3 (1 tool, 2 raw_long) 28.1 50% 1.00 GiB 1m 15s"
+    assert " ".join(row.split()) == "tiny serving 1 2 3 (1 high tool, 2 low raw_long) 28.1 50% 1.00 GiB 1m 15s"
     assert (blank, events) == ("", ["event 47", "event 48", "event 49"])
     assert len(board([ROW] * 50, ["event"], "", 6)) == 6
     assert len(board([], [], "", 6)) == 1
@@ -70,7 +70,7 @@ def test_lines_are_for_what_changed():
     view.lost("http://there")
     view.lost("http://there")
     first, event, second, lost = stream.getvalue().splitlines()
-    assert first == "tiny  serving busy=1 slots=2 queue=3 (1 tool, 2 raw_long) tok/s=28.1"
+    assert first == "tiny  serving busy=1 slots=2 queue=3 (1 high tool, 2 low raw_long) tok/s=28.1"
     assert event == "08:00:00 evicted model=tiny cause=idle"
     assert "busy=2" in second
     assert "http://there" in lost

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,10 +16,11 @@ from blazar.application.ports.pictures import Fetched
 from blazar.application.ports.upstream import ChildAnswer
 from blazar.domain import teaching
 from blazar.domain.admission.work import PREFILL_HEAVY_BYTES, Priority, Work, WorkClass
-from blazar.domain.errors import Busy, ChildDied, Malformed
+from blazar.domain.errors import Busy, ChildDied, Forbidden, Malformed, SpawnFailed
 from blazar.domain.keys import Key
 from blazar.domain.kinds import Task
 from blazar.domain.manners import COUNTING, LLAMACPP
+from blazar.domain.paces import Paces
 from blazar.domain.quota import Account
 from tests.fakes.pictures import FakePictures
 from tests.support.lane_rig import DONE, SSE, TRACE, MemoryReply, Rig, chunk, run, usage_chunk, whole_chat
@@ -396,7 +398,7 @@ def test_whoever_waited_is_told_how_long() -> None:
     async def test(rig: Rig) -> None:
         rig.leasing.busy = True
         reply = await rig.post(CHAT, WHOLES[CHAT], {b"x-blazar-deadline-ms": b"2500"})
-        assert rig.leasing.asks[0][:4] == ("tiny", Task.CHAT, Work(wait=2.5), 0)
+        assert rig.leasing.asks[0][:4] == ("tiny", Task.CHAT, Work(wait=2.5, firm=True), 0)
         rig.leasing.grant()
         await rig.clock.settle()
         await rig.answer(whole_chat())
@@ -463,13 +465,28 @@ def test_the_queue_and_the_record_are_told_what_it_is(name: str, busy: bool) -> 
     async def test(rig: Rig) -> None:
         rig.leasing.busy = busy
         reply = await rig.post(CHAT, {**WHOLES[CHAT], **more}, headers)
-        assert rig.leasing.works == [Work(priority, kind, wait)]
-        assert [ask.work for ask in rig.leasing.asks] == [Work(priority, kind, wait)] * busy
+        work = Work(priority, kind, wait, firm=name == "a deadline")
+        assert rig.leasing.works == [work]
+        assert [ask.work for ask in rig.leasing.asks] == [work] * busy
         assert (rig.records[0].priority, rig.records[0].work) == (priority.name.lower(), kind.name.lower())
         if busy:
             reply.leave()
         else:
             await rig.answer(whole_chat())
+
+    run(test)
+
+
+def test_a_slot_that_is_of_no_use_is_handed_back() -> None:
+    """A child without eyes for a picture: its key is charged no turn for the slot that it did not use (A18)."""
+
+    async def test(rig: Rig) -> None:
+        rig.leasing.toolless = True
+        await rig.post(CHAT, {**WHOLES[CHAT], "tools": TOOLS})
+        first = rig.leasing.leases[0]
+        assert (len(first.handed_back), len(first.released)) == (1, 1)
+        assert first.handed_back == [rig.leasing.works[0]]
+        await rig.answer(whole_chat())
 
     run(test)
 
@@ -1103,6 +1120,59 @@ def test_a_child_that_fails_was_used_all_the_same() -> None:
     run(test)
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_what_a_child_refuses_costs_nothing(stream: bool) -> None:
+    """As where messages make no sense to its template: neither a request of the minute, nor of the day, nor tokens (U3)."""
+
+    async def test(rig: Rig) -> None:
+        account = limited(rig, rpm=1, tpm=1000)
+        for _ in range(3):
+            reply = await rig.post(CHAT, (STREAMS if stream else WHOLES)[CHAT])
+            await rig.answer(b'{"error":{"message":"no"}}', 400)
+            assert reply.status == 400
+            assert (account.requests.total, account.promised, day_of(rig, account)) == (0, 0, (0, 0, 0))
+
+    run(test)
+
+
+def test_a_crowd_is_counted_before_its_answers_end() -> None:
+    """200 at once against tokens of a minute: one is let in, and what it was expected to cost is put right by what it did (B3)."""
+
+    async def test(rig: Rig) -> None:
+        account = limited(rig, tpm=10)
+        replies = [await rig.post(CHAT, {**WHOLES[CHAT], "seed": one}) for one in range(200)]
+        assert sorted(reply.status for reply in replies) == [0] + [429] * 199
+        assert account.promised > 10
+        await rig.answer(whole_chat())
+        assert (account.promised, account.tokens.total) == (0, 18)
+
+    run(test)
+
+
+def test_a_crowd_that_leaves_or_dies_holds_nothing_back() -> None:
+    """Whatever ends a request ends what it was expected to cost."""
+
+    async def test(rig: Rig) -> None:
+        account = limited(rig, tpm=10)
+        rig.leasing.busy = True
+        reply = await rig.post(CHAT, WHOLES[CHAT])
+        assert account.promised > 10
+        rig.leasing.refuse(Busy("no"))
+        await rig.clock.settle()
+        assert (reply.status, account.promised) == (503, 0)
+        rig.leasing.busy = False
+        reply = await rig.post(CHAT, STREAMS[CHAT])
+        rig.exchange.head(200, SSE)
+        rig.exchange.body(chunk("a"))
+        rig.exchange.fault(CUT)
+        await rig.clock.settle()
+        assert (account.promised, account.tokens.total) == (0, 1)
+        assert (await rig.post("/api/generate", {"model": "tiny"})).status == 200  # it loads
+        assert account.promised == 0
+
+    run(test)
+
+
 def test_loading_a_model_is_a_request_too() -> None:
     """Ollama's empty prompt: a place was had."""
 
@@ -1229,5 +1299,138 @@ def test_sampler_defaults_hold_for_each_of_several_answers_and_for_nothing_else(
         reply = await rig.post("/v1/embeddings", EMBEDS["/v1/embeddings"])
         assert "top_k" not in rig.asked
         reply.leave()
+
+    run(test)
+
+
+async def wait_in_vain(rig: Rig, how: str) -> None:
+    rig.leasing.busy = True
+    reply = await rig.post(CHAT, WHOLES[CHAT], {b"x-blazar-deadline-ms": b"2000", b"x-blazar-priority": b"high"})
+    rig.leasing.asks[0].tell_depth(3)  # type: ignore[misc]
+    await rig.clock.advance(1.5)
+    if how == "left":
+        reply.leave()
+    else:
+        rig.leasing.refuse(Busy("no slot in time") if how == "late" else SpawnFailed("it does not start"))
+    await rig.clock.settle()
+    served = rig.records[0].served("POST", CHAT, "openai", "", rig.clock.now())
+    waited = 0.0 if how == "failed" else 1.5
+    assert (served.queue_seconds, served.placed, served.queue_depth, served.wait_bound) == (waited, False, 3, 2.0)
+    assert (served.priority, served.work) == ("high", "interactive")
+    assert reply.header(b"x-blazar-queue-ms") == ([b"1500"] if how == "late" else [])
+
+
+@pytest.mark.parametrize("how", ["late", "left", "failed"])
+def test_who_waits_in_vain_is_known_to_have_waited(how: str) -> None:
+    """Refused after its bound, or gone before: how long, as what, behind whom. A load that failed is no line."""
+    run(partial(wait_in_vain, how=how))
+
+
+def test_a_heartbeat_is_no_first_token() -> None:
+    """Neither ours nor a comment of the child's: the first token is what a person reads."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(CHAT, STREAMS[CHAT])
+        rig.exchange.head(200, SSE)
+        await rig.clock.advance(5.0)  # ours
+        assert reply.body.startswith(b":")
+        rig.exchange.body(b": wait\n\n")
+        await rig.clock.advance(3.0)
+        rig.exchange.body(chunk("a"))
+        await rig.clock.advance(1.0)
+        rig.exchange.body(chunk(finish="stop") + usage_chunk() + DONE)
+        rig.exchange.end()
+        await rig.clock.settle()
+        record = rig.records[0]
+        record.first_byte = 5.0  # as the outermost layer saw the first bytes leave
+        assert record.served("POST", CHAT, "openai", "", 9.0).first_byte_seconds == 8.0
+
+    run(test, Limits(heartbeat=5.0))
+
+
+@pytest.mark.parametrize("path", STREAMS)
+def test_a_stream_that_its_client_breaks_off_is_told_as_that(path: str) -> None:
+    """Its status was told before; what was said until then counts, for the record as for its key."""
+
+    async def test(rig: Rig) -> None:
+        account = limited(rig, daily_tokens=1000)
+        reply = await rig.post(path, STREAMS[path])
+        rig.exchange.head(200, SSE)
+        for _ in range(3):
+            rig.exchange.body(chunk("a"))
+        reply.leave()
+        await rig.clock.settle()
+        record = rig.records[0]
+        record.status = 200
+        served = record.served("POST", path, "openai", "", rig.clock.now())
+        assert (served.status, served.left, served.outcome, served.completion_tokens) == (200, True, "left", 3)
+        assert day_of(rig, account)[2] == served.completion_tokens
+
+    run(test)
+
+
+def test_a_model_has_one_name_in_the_record() -> None:
+    """That of the catalog, however it was spelled, and also where it was refused before a place told it; else what was asked for."""
+
+    async def test(rig: Rig) -> None:
+        rig.lane.names = {"Tiny": "tiny"}.get  # type: ignore[assignment]
+        await rig.post(CHAT, {**WHOLES[CHAT], "model": "tiny:latest"})
+        await rig.answer(whole_chat())
+        await rig.post(CHAT, {**WHOLES[CHAT], "model": "Tiny"})
+        await rig.post(CHAT, {**WHOLES[CHAT], "model": "nobody"})
+        named = [(record.model, record.known) for record in rig.records]
+        assert named == [("tiny", True), ("tiny", True), ("nobody", False)]
+
+    run(test)
+
+
+def test_what_a_stream_says_shows_as_speed_while_it_runs() -> None:
+    """For whoever watches; a buffered answer shows when it is there."""
+
+    async def test(rig: Rig) -> None:
+        paces = rig.lane.paces = Paces()
+        await rig.post(CHAT, STREAMS[CHAT])
+        rig.exchange.head(200, SSE)
+        for _ in range(20):
+            rig.exchange.body(chunk("a"))
+            await rig.clock.advance(0.1)
+        assert paces.read("tiny", rig.clock.now()) == pytest.approx(10, rel=0.1)
+        rig.exchange.body(chunk(finish="stop") + usage_chunk() + DONE)
+        rig.exchange.end()
+        await rig.clock.advance(60.0)
+        assert paces.read("tiny", rig.clock.now()) is None
+        await rig.post(CHAT, WHOLES[CHAT])
+        await rig.clock.advance(2.0)
+        await rig.answer(whole_chat())
+        assert paces.read("tiny", rig.clock.now()) == 3.5
+
+    run(test)
+
+
+def test_a_priority_that_is_none_is_said_to_be_ignored() -> None:
+    """It is taken as normal, which its caller would never notice (D11)."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(CHAT, WHOLES[CHAT], {b"x-blazar-priority": b"urgent"})
+        await rig.answer(whole_chat())
+        assert [b"urgent" in one for one in reply.header(b"x-blazar-warning")] == [True]
+        for word in (b"HIGH", b"normal", b"low"):
+            reply = await rig.post(CHAT, WHOLES[CHAT], {b"x-blazar-priority": word})
+            await rig.answer(whole_chat())
+            assert reply.header(b"x-blazar-warning") == []
+
+    run(test)
+
+
+def test_who_never_got_in_line_did_not_wait() -> None:
+    """However long it took to find out: a model that nobody has, one that its key may not use."""
+
+    async def test(rig: Rig) -> None:
+        rig.leasing.busy = True
+        reply = await rig.post(CHAT, WHOLES[CHAT])
+        await rig.clock.advance(1.5)
+        rig.leasing.refuse(Forbidden("not yours"))
+        await rig.clock.settle()
+        assert (rig.records[0].queue_seconds, reply.header(b"x-blazar-queue-ms")) == (0.0, [])
 
     run(test)

@@ -249,3 +249,20 @@ def test_each_pays_for_its_answer() -> None:
         assert account.day.tokens == 2 * 18
 
     run(test)
+
+
+def test_who_joins_waits_for_the_answer_and_hears_what_was_wrong_with_it() -> None:
+    """Its wait is its time in line, and what was observed of the answer was of the one that it got."""
+
+    async def test(rig: Rig) -> None:
+        await post(rig, CHAT, CHATS[CHAT])
+        await rig.clock.advance(0.5)
+        await post(rig, CHAT, CHATS[CHAT])
+        await rig.clock.advance(1.0)
+        await rig.answer(whole_chat().replace(b'"stop"', b'"length"'))
+        leader, follower = rig.records
+        assert (leader.queue_seconds, follower.queue_seconds) == (0.0, 1.0)
+        assert [note[1:] for note in follower.notes if note[1] == "sentinel"] == [note[1:] for note in leader.notes]
+        assert (follower.model, follower.known, follower.placed) == ("tiny", True, False)
+
+    run(test)

@@ -1,5 +1,6 @@
 """What is observed of answers on their way, and what enforcement refuses."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -361,7 +362,7 @@ def test_infill_and_counts_are_not_observed() -> None:
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("path", CHATS)
 def test_calls_in_words_are_judged_as_any_calls(path: str, stream: bool) -> None:
-    """Of a model without tools of its own (`ollama_compat`): what it says is no word of an answer, and its schema is judged where it is whole."""
+    """Of a model without tools of its own (`ollama_compat`): what it says is no word of an answer, and is judged by its schema."""
     said = 'Let me see. <tool_call>{"name":"f","arguments":{"n":"x"}}</tool_call>'
 
     async def test(rig: Rig) -> None:
@@ -379,7 +380,58 @@ def test_calls_in_words_are_judged_as_any_calls(path: str, stream: bool) -> None
             rig.exchange.body(b"data: " + json.dumps(event).encode() + b"\n\n")
         rig.exchange.body(DONE)
         rig.exchange.end()
+        async with asyncio.timeout(20):
+            while not rig.tasks[-1].done():
+                await asyncio.sleep(0.001)
+        assert (reply.status, codes(rig)) == (200, ["tool_arg_schema"])
+
+    run(test)
+
+
+FORMED = {
+    "json_schema": {"response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": SCHEMA}}},
+    "json_object": {"response_format": {"type": "json_object"}},
+}
+
+
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("form", FORMED)
+@pytest.mark.parametrize(("said", "odd"), [('{"n": 1}', False), ('{"n": ', True), ("x" * 300_000, False)])
+def test_the_form_of_a_stream_is_judged_when_it_has_ended(form: str, said: str, *, odd: bool, together: bool) -> None:
+    """Its client has every byte by then. What is too long to keep is not judged."""
+
+    async def test(rig: Rig) -> None:
+        reply = await rig.post(CHAT, CHATS[CHAT] | FORMED[form] | {"stream": True})
+        rig.exchange.head(200, SSE)
+        whole = b"".join(chunk(said[at : at + 1000]) for at in range(0, len(said), 1000))
+        whole += chunk(finish="stop") + usage_chunk() + DONE
+        for data in [whole] if together else [whole[at : at + 777] for at in range(0, len(whole), 777)]:
+            rig.exchange.body(data)
+        rig.exchange.end()
         await rig.clock.settle()
-        assert (reply.status, codes(rig)) == (200, [])
+        assert reply.finished
+        async with asyncio.timeout(20):
+            while not rig.tasks[-1].done():
+                await asyncio.sleep(0.001)
+        assert codes(rig) == ([form] if odd else [])
+        assert len(rig.lease.released) == 1
+
+    run(test)
+
+
+@pytest.mark.parametrize(("arguments", "found"), [('{"n": 1}', []), ('{"n": "x"}', ["tool_arg_schema"])])
+def test_a_streamed_call_is_judged_by_its_tools_schema(arguments: str, found: list[str]) -> None:
+    """As that of a whole answer."""
+
+    async def test(rig: Rig) -> None:
+        await rig.post(CHAT, CHATS[CHAT] | offering(CHAT) | {"stream": True})
+        rig.exchange.head(200, SSE)
+        call = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": arguments}}
+        rig.exchange.body(chunk(tool_calls=[call]) + chunk(finish="tool_calls") + usage_chunk() + DONE)
+        rig.exchange.end()
+        async with asyncio.timeout(20):
+            while not rig.tasks[-1].done():
+                await asyncio.sleep(0.001)
+        assert codes(rig) == found
 
     run(test)

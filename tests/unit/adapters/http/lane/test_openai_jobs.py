@@ -152,6 +152,14 @@ def test_usage_is_scanned_not_parsed() -> None:
     assert usage_in(b"{}") is None
 
 
+def test_what_the_engine_had_in_its_cache_counts() -> None:
+    """In the usage's details, or in the engine's own timings, whichever says more."""
+    counts = b'"usage":{"completion_tokens":4,"prompt_tokens":23,"prompt_tokens_details":{"cached_tokens":22}}'
+    assert usage_in(b"{" + counts + b"}") == Usage(23, 4, 22)
+    assert usage_in(b'{"usage":{"completion_tokens":4,"prompt_tokens":23},"timings":{"cache_n":9}}') == Usage(23, 4, 9)
+    assert usage_in(b"{" + counts + b',"timings":{"cache_n":0}}') == Usage(23, 4, 22)
+
+
 @pytest.mark.parametrize(
     ("more", "field"),
     [

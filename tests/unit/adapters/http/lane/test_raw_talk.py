@@ -308,3 +308,17 @@ def test_results_go_back_as_text() -> None:
         await rig.answer(whole("It is sunny."))
 
     run(test)
+
+
+def test_log_probabilities_are_said_to_be_missing_once() -> None:
+    """Not that there are none and, in the same breath, that some are incomplete (U12)."""
+
+    async def test(rig: Rig) -> None:
+        prepared(rig)
+        rig.leasing.guesses = True
+        body = {"model": "tiny", **CHATS["/v1/chat/completions"], "stream": False, "logprobs": True}
+        reply = await rig.post("/v1/chat/completions", body)
+        await rig.answer(whole("no"))
+        assert reply.header(b"x-blazar-warning") == [teaching.warn_ignored("logprobs").encode()]
+
+    run(test)

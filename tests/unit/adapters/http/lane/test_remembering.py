@@ -21,7 +21,18 @@ from blazar.domain.errors import ChildDied, ChildSilent
 from blazar.domain.kinds import Task
 from blazar.domain.semcache import LARGEST_ANSWER, SemanticCache, Settings
 from tests.fakes.upstream import FakeUpstream
-from tests.support.lane_rig import FakeLease, FakeLeasing, FakeSupervising, MemoryReply, Rig, chunk, run, whole_chat
+from tests.support.lane_rig import (
+    DONE,
+    SSE,
+    FakeLease,
+    FakeLeasing,
+    FakeSupervising,
+    MemoryReply,
+    Rig,
+    chunk,
+    run,
+    whole_chat,
+)
 
 CHAT = "/v1/chat/completions"
 ON = {b"x-blazar-cache": b"on"}
@@ -422,5 +433,38 @@ def test_who_shares_an_answer_keeps_none(said: str) -> None:
         assert (first.status, second.status, rig.asked_child) == (200, 200, 1)
         assert (cached(first), cached(second)) == ([b"miss"], [b"miss"])
         assert len(rig.cache) == (1 if said else 0)
+
+    with_cache(test)
+
+
+def test_who_asks_for_it_in_vain_is_told() -> None:
+    """A stream is always computed: where the header wanted otherwise, a warning says so; where nobody asked, nothing does (U13)."""
+
+    async def test(rig: CacheRig) -> None:
+        rig.cache.settings = rig.cache.settings._replace(enabled=True)
+        for headers, told in ((ON, [teaching.warn_cache_passed().encode()]), ({}, [])):
+            reply = await rig.post(
+                CHAT, {**CHATS[CHAT], "messages": [{"role": "user", "content": "hi"}], "stream": True}, headers
+            )
+            rig.exchange.head(200, SSE)
+            rig.exchange.body(chunk("a") + chunk(finish="stop") + DONE)
+            rig.exchange.end()
+            await rig.clock.settle()
+            assert reply.header(b"x-blazar-warning") == told
+
+    with_cache(test)
+
+
+def test_a_cache_without_an_embedding_model_says_so_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Where it is enabled: it would find nothing for ever, and nobody would know why."""
+
+    async def test(rig: CacheRig) -> None:
+        rig.two.embeds = False
+        await rig.chat()
+        assert caplog.messages == []
+        rig.cache.settings = rig.cache.settings._replace(enabled=True)
+        for _ in range(3):
+            await rig.chat(headers={})
+        assert caplog.messages == [teaching.cache_without_embedder()]
 
     with_cache(test)

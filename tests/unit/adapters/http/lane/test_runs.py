@@ -257,13 +257,12 @@ def test_so_many_at_a_time_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     run_kept(test)
 
 
-@pytest.mark.parametrize("how", ["model", "refused", "died"])
+@pytest.mark.parametrize("how", ["refused", "died"])
 def test_what_went_wrong_stands_in_the_response(how: str) -> None:
-    """A model that is not there, a child's refusal, a child's death: it has failed, with the sentence."""
+    """A child's refusal, a child's death: it has failed, with the sentence."""
 
     async def test(rig: KeptRig) -> None:
-        model = "nope" if how == "model" else "tiny"
-        reply = await rig.ask(RESPONSES, model=model, input="hi", background=True)
+        reply = await rig.ask(RESPONSES, model="tiny", input="hi", background=True)
         if how == "refused":
             await rig.until(lambda: rig.upstream.exchanges)
             rig.exchange.head(400)
@@ -277,7 +276,7 @@ def test_what_went_wrong_stands_in_the_response(how: str) -> None:
         await over(rig)
         found = rig.recall.find(reply.json()["id"], "").response
         assert found["status"] == "failed"
-        words = {"model": "not found", "refused": "no such thing", "died": "the engine went away"}
+        words = {"refused": "no such thing", "died": "the engine went away"}
         assert words[how] in found["error"]["message"]
         last = events(b"".join([data async for data in rig.runs.listen(found["id"], "", -1)]))[-1]
         assert last["type"] == "response.failed"
@@ -366,3 +365,91 @@ def test_work_that_cannot_begin_costs_nothing() -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         run_kept(lambda rig: test(rig, patch))
+
+
+def test_a_model_that_is_not_there_is_told_at_once() -> None:
+    """Its caller hears the 404 that it would hear in the foreground, and nothing is kept (B17)."""
+
+    async def test(rig: KeptRig) -> None:
+        reply = await rig.ask(RESPONSES, model="nope", input="hi", background=True)
+        await rig.until(rig.tasks[-1].done)
+        assert reply.status == 404
+        assert not rig.runs.running()
+
+    run_kept(test)
+
+
+def test_no_more_begin_than_may_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of those that come while the first are being written down (B7)."""
+
+    async def test(rig: KeptRig) -> None:
+        monkeypatch.setattr(runs, "MOST_RUNNING", 3)
+        replies = [await rig.ask(RESPONSES, input="hi", background=True) for _ in range(8)]
+        await rig.until(lambda: all(task.done() for task in rig.tasks))
+        assert sorted(reply.status for reply in replies) == [200] * 3 + [503] * 5
+        assert len(rig.runs.running()) == 3
+        for id_ in list(rig.runs.running()):
+            await rig.runs.cancel(id_, "")
+
+    run_kept(test)
+
+
+def test_the_work_is_told_of_when_it_has_ended() -> None:
+    """Under the trace of its acceptance, which is no work: its model, its tokens, its time, its place."""
+
+    async def test(rig: KeptRig) -> None:
+        await rig.ask(RESPONSES, model="tiny:latest", input="hi", background=True)
+        await rig.until(lambda: rig.upstream.exchanges)
+        assert rig.records[0].accepted
+        assert not rig.meter.served
+        rig.begin()
+        rig.say("a")
+        rig.end()
+        await over(rig)
+        (served,) = rig.meter.served
+        assert (served.model, served.status, served.placed, served.accepted) == ("tiny", 200, True, False)
+        assert (served.prompt_tokens, served.completion_tokens, served.trace) == (11, 7, rig.records[0].trace)
+        assert (served.method, served.path, served.dialect, served.outcome) == ("POST", RESPONSES, "openai", "answered")
+
+    run_kept(test)
+
+
+@pytest.mark.parametrize("how", ["cancelled", "died", "refused"])
+def test_work_that_fails_is_told_with_its_end(how: str) -> None:
+    """Its caller got 200 for the acceptance."""
+
+    async def test(rig: KeptRig) -> None:
+        reply = await rig.ask(RESPONSES, model="tiny", input="hi", background=True)
+        await rig.until(lambda: rig.upstream.exchanges)
+        if how == "cancelled":
+            await rig.runs.cancel(reply.json()["id"], "")
+        elif how == "died":
+            rig.exchange.fault(ChildDied("the engine went away"))
+        else:
+            rig.exchange.head(400)
+            rig.exchange.body(b'{"error":{"message":"no such thing"}}')
+            rig.exchange.end()
+        await over(rig)
+        (served,) = rig.meter.served
+        ends = {"cancelled": (499, "left"), "died": (502, "refused"), "refused": (400, "refused")}
+        assert (served.status, served.outcome) == ends[how]
+
+    run_kept(test)
+
+
+def test_one_that_is_followed_holds_one_place() -> None:
+    """While its caller listens the place at the door is the work's; from then on the work's own is (B8)."""
+
+    async def test(rig: KeptRig) -> None:
+        account = rig.account = Account(Key("a", "k", max_concurrent=2))
+        reply = await rig.ask(RESPONSES, input="hi", background=True, stream=True)
+        await rig.until(lambda: rig.upstream.exchanges)
+        assert account.running == 0  # the rig has no door
+        reply.leave()
+        await rig.until(lambda: account.running == 1)
+        rig.begin()
+        rig.end()
+        await over(rig)
+        assert account.running == 0
+
+    run_kept(test)

@@ -126,7 +126,8 @@ def test_a_stranger_on_the_port_is_a_502_and_counts_against_the_child(path: str)
 
 def test_a_prompt_that_is_too_long_is_told_in_the_words_that_agents_look_for() -> None:
     """Claude Code reads both sizes after Anthropic's words, LiteLLM and what is built on it look for OpenAI's."""
-    for said in (teaching.prompt_too_long(20, 16), teaching.prompt_over_share(20, 16)):
+    sentences = (teaching.prompt_too_long, teaching.prompt_over_share, teaching.prompt_over_training)
+    for said in (sentence(20, 16) for sentence in sentences):
         sizes = re.search(r"prompt is too long[^0-9]*(\d+)\s*tokens?\s*>\s*(\d+)", said)
         assert sizes is not None
         assert sizes.groups() == ("20", "16")
@@ -177,5 +178,21 @@ def test_a_tokeniser_that_answers_nonsense_is_the_engines_fault() -> None:
         assert rig.exchange.call.path == b"/tokenize"
         await rig.answer(b'{"tokens":"x"}')
         assert reply.status == 502
+
+    run(test)
+
+
+def test_a_model_is_not_given_more_than_it_was_trained_for() -> None:
+    """Where its window is all of that, no setting is advised (U11)."""
+
+    async def test(rig: Rig) -> None:
+        rig.leasing.ctx_key = ""
+        path = "/v1/chat/completions"
+        reply = await rig.post(path, a_tool(path, {"type": "object"}))
+        refusal = {"type": "exceed_context_size_error", "message": "x", "n_prompt_tokens": 20, "n_ctx": 16}
+        await rig.answer(json.dumps({"error": refusal}).encode(), 400)
+        said = reply.json()["error"]["message"]
+        assert said == teaching.prompt_over_training(20, 16)
+        assert "raise" not in said
 
     run(test)

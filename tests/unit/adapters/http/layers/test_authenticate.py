@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from blazar.adapters.http.asgi import App, Receive, Scope, Send
-from blazar.adapters.http.layers.authenticate import KEY_MODELS, OPEN_PATHS, authenticate
+from blazar.adapters.http.layers.authenticate import KEY_MODELS, OPEN_PATHS, authenticate, is_errand
 from blazar.adapters.http.layers.doors import Doors
 from blazar.adapters.http.layers.order import Doorway, wrap
 from blazar.adapters.http.layers.request_log import request_log
@@ -342,3 +342,66 @@ def test_what_is_left_is_told_of_limits_that_there_are() -> None:
     assert call(app, "GET", "/v1/models", MINE).header("x-ratelimit-remaining-requests") == "5"
     plain = call(app, "GET", "/v1/models", [("x-api-key", "plm_free")])
     assert not [name for name, _ in plain.headers if name.startswith("x-ratelimit")]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "errand"),
+    [
+        ("GET", "/v1/responses/resp_1", True),
+        ("POST", "/v1/responses/resp_1/cancel", True),
+        ("DELETE", "/v1/files/file-1", True),
+        ("GET", "/v1/batches", True),
+        ("POST", "/v1/messages/batches/b/cancel", True),
+        ("POST", "/v1/responses", False),
+        ("POST", "/v1/files", False),
+        ("POST", "/v1/chat/completions", False),
+        ("GET", "/v1/models", False),
+        ("POST", "/api/cancel", False),
+    ],
+)
+def test_looking_after_what_one_has_going_takes_no_place(method: str, path: str, errand: bool) -> None:
+    """Or a key whose places its background work holds could neither look at it nor end it (B8)."""
+    app, behind = guarded(fine, Key("a", "plm_a", max_concurrent=1))
+    account_of(behind, "a").running = 1
+    assert call(app, method, path, [("x-api-key", "plm_a")]).status == (200 if errand else 429)
+    assert account_of(behind, "a").running == 1
+
+
+def test_listening_takes_a_place() -> None:
+    """A stream that is held is a bounded resource (contract)."""
+    scope = {"type": "http", "method": "GET", "path": "/v1/responses/resp_1", "query_string": b"stream=true"}
+    assert not is_errand(scope)
+    assert is_errand({**scope, "query_string": b"include=x"})
+
+
+def test_requests_under_way_count_for_a_limit_that_comes_later() -> None:
+    """They are counted for keys without one, too (B14)."""
+
+    async def main() -> None:
+        end = asyncio.Event()
+
+        async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+            await end.wait()
+            await fine(scope, receive, send)
+
+        app, behind = guarded(slow, KEY)
+        held = asyncio.create_task(run(app, scope_of("POST", "/api/chat", MINE)))
+        await asyncio.sleep(0)
+        later = authenticate(slow, doors(keys=(KEY._replace(max_concurrent=1),), accounts=behind.accounts))
+        refused = await run(request_log(later, behind), scope_of("POST", "/api/chat", MINE))
+        assert refused.status == 429
+        end.set()
+        await held
+        assert account_of(behind, "laptop").running == 0
+
+    asyncio.run(main())
+
+
+def test_keys_that_went_are_barred() -> None:
+    """What waits in their name is not to run (B5); one that comes back may."""
+    _, behind = guarded(fine, KEY, Key("other", "plm_o"))
+    other = account_of(behind, "other")
+    authenticate(fine, doors(keys=(KEY,), accounts=behind.accounts))
+    assert (other.barred, account_of(behind, "laptop").barred) == (True, False)
+    authenticate(fine, doors(keys=(KEY, Key("other", "plm_o")), accounts=behind.accounts))
+    assert not other.barred

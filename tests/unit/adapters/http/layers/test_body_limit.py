@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from blazar.adapters.http import routes
-from blazar.adapters.http.asgi import App, Message, Receive, Scope, Send
+from blazar.adapters.http.asgi import ARRIVED, App, Message, Receive, Scope, Send
 from blazar.adapters.http.layers import body_limit as body_limit_layer
 from blazar.adapters.http.layers.body_limit import body_limit
 from blazar.adapters.http.layers.doors import BODY_LIMIT
@@ -169,3 +169,22 @@ def test_files_may_have_512_mib() -> None:
     row = routes.upload_at("POST", "/v1/files")
     assert row is not None
     assert 512 * 2**20 < row.upload <= 514 * 2**20
+
+
+@pytest.mark.parametrize(("arrived", "length", "watched"), [(True, 100, False), (False, 100, True), (True, 101, True)])
+def test_only_a_body_that_is_still_to_come_is_watched(*, arrived: bool, length: int, watched: bool) -> None:
+    """What lies in our memory can be neither slow nor longer than it said; too long it can be."""
+    seen: list[Receive] = []
+
+    async def app(_scope: Scope, receive: Receive, send: Send) -> None:
+        seen.append(receive)
+        await fine(_scope, receive, send)
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"x" * length, "more_body": False}
+
+    async def send(_message: Message) -> None: ...
+
+    scope = {**scope_of("POST", "/x", [("content-length", str(length))]), ARRIVED: arrived}
+    asyncio.run(limited(app)(scope, receive, send))  # type: ignore[arg-type]
+    assert (seen != [receive]) is watched

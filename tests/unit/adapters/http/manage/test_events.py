@@ -8,6 +8,7 @@ import pytest
 from blazar.adapters.http.app import create_app
 from blazar.adapters.http.layers.doors import Key
 from blazar.adapters.http.manage.events import KEEP_ALIVE_SECS, EventPages, event_bytes, events_blueprint
+from blazar.adapters.http.record import RECORD, RequestRecord
 from blazar.adapters.telemetry.feed import Feed
 from blazar.application.ports.telemetry import Told
 from blazar.domain import teaching
@@ -130,7 +131,8 @@ def test_a_silent_stream_is_kept_awake_and_a_client_that_leaves_is_forgotten() -
             if body := message.get("body"):
                 sent.append(bytes(body))  # type: ignore[call-overload]
 
-        stream = asyncio.create_task(app(scope_of("GET", "/api/events"), receive, send))  # type: ignore[arg-type]
+        scope = {**scope_of("GET", "/api/events"), RECORD: RequestRecord("plm-1-1", 0.0)}
+        stream = asyncio.create_task(app(scope, receive, send))  # type: ignore[arg-type]
         await clock.settle()
         assert feed.listeners == 1
         await clock.advance(2 * KEEP_ALIVE_SECS)

@@ -49,7 +49,10 @@ def test_settings_change_and_null_takes_one_away() -> None:
     """What is not said stays."""
     parts = gateway()
     assert ask(parts, "PATCH", "/api/keys/guest", {"rpm": 5, "weight": 2}).json()["rpm"] == 5
-    row = ask(parts, "PATCH", "/api/keys/guest", {"rpm": None, "models": []}).json()
+    widened = ask(parts, "PATCH", "/api/keys/guest", {"models": []})
+    assert (widened.status, widened.json()["error"]["param"]) == (400, "models")
+    assert ask(parts, "GET", "/api/keys/guest").json()["models"]
+    row = ask(parts, "PATCH", "/api/keys/guest", {"rpm": None, "models": None}).json()
     assert (row["rpm"], row["models"], row["weight"]) == (None, [], 2.0)
     assert ask(parts, "PATCH", "/api/keys/guest", {}).json() == row
 

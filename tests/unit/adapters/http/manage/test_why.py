@@ -15,8 +15,8 @@ from tests.unit.adapters.http.asgi_calls import call
 def asked(path: str, scoped: bool = False) -> tuple[int, Any, list[tuple]]:
     heard: list[tuple] = []
 
-    def tell(*words: Any) -> dict[str, Any]:
-        heard.append(words)
+    def tell(*words: Any, **only: str) -> dict[str, Any]:
+        heard.append((*words, *only.items()))
         return {"requests": []}
 
     app = create_app([why_blueprint(tell)])
@@ -36,11 +36,19 @@ def test_the_question_is_handed_on():
     """As it was asked, for all requests; without a word the newest of all models."""
     assert asked("/api/why?trace=plm-1-2&model=tiny&limit=5")[2] == [("plm-1-2", "tiny", 5, None)]
     assert asked("/api/why")[2] == [("", "", 20, None)]
+    assert asked("/api/why?key=ann&status=5xx")[2] == [("", "", 20, None, ("named", "ann"), ("status", "5xx"))]
+
+
+@pytest.mark.parametrize("status", ["6xx", "20", "2000", "good", "²00"])
+def test_an_end_that_is_none_is_refused(status: str):
+    """Else a typing error finds nothing."""
+    code, body, heard = asked(f"/api/why?status={quote(status)}")
+    assert (code, body["error"]["param"], heard) == (400, "status", [])
 
 
 def test_a_scoped_key_asks_for_its_own():
     """Whatever it says."""
-    assert asked("/api/why?key=other", scoped=True)[2] == [("", "", 20, "mine")]
+    assert asked("/api/why?key=other", scoped=True)[2] == [("", "", 20, "mine", ("named", "other"))]
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "201", "9999999999", "x", "1.5", "²"])

@@ -1,12 +1,14 @@
 """The models on disk, as ollama's clients see them."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from blazar.application.models.show_model import Beside
 from blazar.domain import teaching
 from blazar.domain.overlay import Overlay
+from blazar.domain.parcels import Origin
 from tests.unit.adapters.http.asgi_calls import call
 from tests.unit.adapters.http.gateway import EMBEDDER, SMALL, Parts
 
@@ -29,6 +31,24 @@ def test_tags_have_every_field() -> None:
     assert second["details"]["format"] == "gguf"
     assert second["details"]["family"] == "llama"
     assert second["details"]["parameter_size"] == "134.5M"
+
+
+@pytest.mark.parametrize(
+    ("query", "judged"), [("?fit=true", True), ("?fit=false", False), ("?fit=", False), ("", False)]
+)
+def test_tags_are_judged_for_whoever_asks(query: str, judged: bool) -> None:
+    """Whether each fits, about, and what would serve it: it costs more than a list, which clients ask for again and again."""
+    (row,) = call(Parts(SMALL).app, "GET", f"/api/tags{query}").json()["models"]
+    assert (row.get("fit"), row.get("lane")) == (("fits", "llamacpp") if judged else (None, None))
+
+
+def test_show_tells_the_licence_of_where_it_was_pulled_from() -> None:
+    """Before that of the file, after what a person said when it was created."""
+    origin = Origin("hf:o/r:Q4_0", "ab" * 32, "gemma")
+    parts = Parts(replace(SMALL, origin=origin), metadata={"general.license": "apache-2.0"})
+    assert call(parts.app, "POST", "/api/show", body={"model": "smollm2"}).json()["license"] == "gemma"
+    parts.overlay = Overlay(license=("MIT",))
+    assert call(parts.app, "POST", "/api/show", body={"model": "smollm2"}).json()["license"] == "MIT"
 
 
 def test_show_tells_what_the_file_says() -> None:
@@ -145,17 +165,10 @@ def test_an_unknown_model_is_a_404_with_near_matches(method: str, path: str, bod
     assert (answer.status, answer.json()) == (404, {"error": teaching.model_not_found("smollm", ("smollm2",))})
 
 
-@pytest.mark.parametrize(
-    ("path", "sentence"),
-    [
-        ("/api/pull", teaching.registry_not_here()),
-        ("/api/push", teaching.push_not_here()),
-    ],
-)
-def test_what_is_not_done_here_says_why(path: str, sentence: str) -> None:
+def test_what_is_not_done_here_says_why() -> None:
     """A stock client shows the text of the error; 400 is not sent again."""
-    answer = call(Parts(SMALL).app, "POST", path, body={"model": "x"})
-    assert (answer.status, answer.json()) == (400, {"error": sentence})
+    answer = call(Parts(SMALL).app, "POST", "/api/push", body={"model": "x"})
+    assert (answer.status, answer.json()) == (400, {"error": teaching.push_not_here()})
 
 
 def test_the_configuration_is_read_again_behind_a_copy_and_a_removal() -> None:

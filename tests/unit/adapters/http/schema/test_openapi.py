@@ -131,6 +131,7 @@ def undescribed(schema: Any, value: Any, at: str = "") -> list[str]:
         ("POST", "/api/load", {"model": "smollm2"}, "Running"),
         ("POST", "/api/evict", {"model": "smollm2"}, "Evicted"),
         ("POST", "/api/show", {"model": "smollm2"}, "Shown"),
+        ("POST", "/api/pull", {"model": "smollm2", "stream": False}, "PullStatus"),
         ("GET", "/api/explain?model=smollm2", None, "Explanation"),
         ("GET", "/api/engines", None, "Engines"),
         ("GET", "/api/doctor", None, "Doctor"),
@@ -145,7 +146,7 @@ def undescribed(schema: Any, value: Any, at: str = "") -> list[str]:
         ("DELETE", "/v1/messages/batches/smollm2", None, "MessageBatchDeleted"),
         ("GET", "/nope", None, "NativeError"),
         ("POST", "/v1/nope", None, "NativeError"),
-        ("POST", "/api/pull", {}, "OllamaError"),
+        ("POST", "/api/push", {}, "OllamaError"),
         ("GET", "/v1/messages", None, "AnthropicError"),
     ],
 )

@@ -1,9 +1,12 @@
 """HTTP/2 with bounds."""
 
 import asyncio
+import contextlib
+from typing import Any
 
 import h2.connection
 import h2.events
+import h2.settings
 import hypercorn.protocol
 import pytest
 from hypercorn.asyncio.worker_context import EventWrapper
@@ -96,3 +99,165 @@ def test_odd_a_client_that_opens_no_window_gathers_no_memory() -> None:
             writer.transport.abort()
 
     asyncio.run(go())
+
+
+class Speaker:
+    """A client that decides about every window."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, window: int = 65535) -> None:
+        self.reader, self.writer = reader, writer
+        self.h2 = h2.connection.H2Connection()
+        codes = {h2.settings.SettingCodes.INITIAL_WINDOW_SIZE: window}
+        self.h2.local_settings = h2.settings.Settings(client=True, initial_values=codes)
+        self.h2.initiate_connection()
+        self.flush()
+
+    def flush(self) -> None:
+        self.writer.write(self.h2.data_to_send())
+
+    def ask(self, stream: int, path: str = "/", method: str = "GET") -> None:
+        asked = [(":method", method), (":path", path), (":scheme", "http"), (":authority", "localhost")]
+        self.h2.send_headers(stream, asked, end_stream=True)
+        self.flush()
+
+    async def close(self) -> None:
+        self.writer.close()
+        with contextlib.suppress(ConnectionError):
+            await self.writer.wait_closed()
+
+    async def hear(self) -> list[h2.events.Event]:
+        """What comes next; empty at the end of the connection."""
+        data = await asyncio.wait_for(self.reader.read(65536), 20)
+        heard = self.h2.receive_data(data) if data else []
+        self.flush()
+        return heard
+
+
+async def short(scope: Any, receive: Any, send: Any) -> None:
+    """Two bytes."""
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"ok", "more_body": False})
+
+
+def test_a_client_without_a_window_is_given_up_for_the_smallest_answer() -> None:
+    """It holds what the application holds, and for no longer than one that does not read over HTTP/1.1."""
+    done: list[bool] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await short(scope, receive, send)
+        done.append(True)
+
+    async def go() -> None:
+        async with serving(app, reader_patience=0.2, graceful_timeout=0.05) as (port, _):
+            client = Speaker(*await asyncio.open_connection("127.0.0.1", port), window=0)
+            client.ask(1)
+            while await client.hear():
+                assert not done
+            async with asyncio.timeout(20):
+                while not done:
+                    await asyncio.sleep(0)
+            await client.close()
+
+    asyncio.run(go())
+
+
+def test_a_client_that_takes_little_over_http2_is_waited_for() -> None:
+    """As long as it takes anything at all between two looks: an answer may take many times the patience."""
+
+    async def go() -> bytes:
+        got = b""
+        async with serving(short, reader_patience=1.0) as (port, _):
+            client = Speaker(*await asyncio.open_connection("127.0.0.1", port), window=0)
+            client.ask(1)
+            while len(got) < 2:
+                heard = await client.hear()
+                taken = b"".join(event.data for event in heard if isinstance(event, h2.events.DataReceived))
+                got += taken
+                if len(got) < 2 and (taken or any(isinstance(event, h2.events.ResponseReceived) for event in heard)):
+                    await asyncio.sleep(0.6)
+                    client.h2.increment_flow_control_window(1, stream_id=1)
+                    client.flush()
+            await client.close()
+        return got
+
+    assert asyncio.run(go()) == b"ok"
+
+
+def test_a_connection_whose_last_stream_was_reset_is_idle() -> None:
+    """Or it would stay for ever: of a reset the stock protocol tells the idle timer nothing."""
+
+    async def never(scope: Any, receive: Any, send: Any) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    async def go() -> None:
+        async with serving(never, keep_alive_timeout=0.05) as (port, _):
+            client = Speaker(*await asyncio.open_connection("127.0.0.1", port))
+            client.ask(1)
+            await client.hear()
+            client.h2.reset_stream(1)
+            client.flush()
+            async with asyncio.timeout(20):
+                while await client.hear():
+                    pass
+            await client.close()
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize(("method", "path"), [("GET", "x:/y"), ("get", "/y"), ("CONNECT", "/y"), ("GET", "*")])
+@pytest.mark.parametrize("window", [65535, 10])
+def test_what_is_no_request_never_reaches_the_application(method: str, path: str, window: int) -> None:
+    """A sentence where there is room for one, and the end of its stream in any case; the next stream is served."""
+    seen: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(scope["path"])
+        await short(scope, receive, send)
+
+    async def go() -> bytes:
+        body = b""
+        async with serving(app) as (port, _):
+            client = Speaker(*await asyncio.open_connection("127.0.0.1", port), window=window)
+            client.h2.config.validate_outbound_headers = False
+            if method == "CONNECT":
+                asked = [(":method", method), (":authority", "localhost")]
+                client.h2.send_headers(1, asked, end_stream=True)
+                client.flush()
+            else:
+                client.ask(1, path, method)
+            ended = False
+            while not ended:
+                for event in await client.hear():
+                    body += event.data if isinstance(event, h2.events.DataReceived) else b""
+                    ended = ended or isinstance(event, h2.events.StreamEnded | h2.events.StreamReset)
+            client.ask(3, "/next")
+            while "/next" not in seen:
+                assert await client.hear()
+            await client.close()
+        return body
+
+    said = asyncio.run(go())
+    assert seen == ["/next"]
+    assert (b"error" in said) is (window > 1000)
+
+
+def test_a_whole_url_over_http2_names_its_host() -> None:
+    """As over HTTP/1.1."""
+    seen: list[Any] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(scope)
+        await short(scope, receive, send)
+
+    async def go() -> None:
+        async with serving(app) as (port, _):
+            client = Speaker(*await asyncio.open_connection("127.0.0.1", port))
+            client.ask(1, "http://other/api/config?x")
+            while not seen:
+                await client.hear()
+            await client.close()
+
+    asyncio.run(go())
+    assert (seen[0]["path"], seen[0]["query_string"]) == ("/api/config", b"x")
+    assert dict(seen[0]["headers"])[b"host"] == b"other"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from blazar.domain import teaching
-from tests.unit.adapters.http.server.test_plain import GET, both, said, serving
+from tests.unit.adapters.http.server.test_plain import GET, app, both, said, serving
 
 LONG = b"GET /echo HTTP/1.1\r\nhost: a\r\nx: " + b"y" * 5000  # and no end in sight
 
@@ -79,3 +79,98 @@ def test_odd_nobody_is_told_to_go_on_unasked() -> None:
     assert told.startswith(b"HTTP/1.1 100 ")
     assert told.count(b"HTTP/1.1 100 ") == 1
     assert apart(told)[0] == b"HTTP/1.1 200 "
+
+
+@pytest.mark.parametrize(
+    ("head", "status", "sentence"),
+    [
+        (b"GET a:/echo HTTP/1.1\r\nhost: a", 400, teaching.request_target_wrong()),
+        (b"GET echo;x HTTP/1.1\r\nhost: a", 400, teaching.request_target_wrong()),
+        (b"GET * HTTP/1.1\r\nhost: a", 400, teaching.request_target_wrong()),
+        (b"GET ftp://a/echo HTTP/1.1\r\nhost: a", 400, teaching.request_target_wrong()),
+        (b"HEAD a:/echo HTTP/1.1\r\nhost: a", 400, None),
+        (b"CONNECT a:443 HTTP/1.1\r\nhost: a", 400, teaching.request_target_wrong()),
+        (b"head / HTTP/1.1\r\nhost: a", 400, teaching.method_in_small_letters("head")),
+        (b"Get /v1/models HTTP/1.1\r\nhost: a", 400, teaching.method_in_small_letters("Get")),
+        (b"GET /echo HTTP/1.1\r\nhost: a\r\nx: " + b"y" * 5000, 431, teaching.request_head_too_large()),
+        (b"GET /echo HTTP/1.1\r\nhost: a\r\nx:\t" + b"y" * 5000, 431, teaching.request_head_too_large()),
+        (b"GET /echo?" + b"y" * 5000 + b" HTTP/1.1\r\nhost: a", 414, teaching.request_url_too_long()),
+        (b"PUT /" + b"y" * 5000 + b" HTTP/1.1\r\nhost: a", 414, teaching.request_url_too_long()),
+    ],
+)
+def test_a_head_is_judged_as_a_whole(head: bytes, status: int, sentence: str | None) -> None:
+    """What it asks for, how it asks, and how large it is, also where all of it came at once; nothing of it reaches an application."""
+
+    async def go(*pieces: bytes) -> bytes:
+        async with serving(ours=True) as port:
+            return await said(port, *pieces)
+
+    whole = head + b"\r\n\r\n"
+    for pieces in ((whole,), (GET, whole)):
+        line, headers, body = apart(asyncio.run(go(*pieces)))
+        assert line.startswith(b"HTTP/1.1 %d " % status)
+        assert headers[b"connection"] == b"close"
+        if sentence is None:
+            assert body == b""
+        else:
+            assert json.loads(body)["error"]["message"] == sentence
+
+
+def test_a_first_line_without_an_end_is_a_url_too_long() -> None:
+    """Nobody need wait for the rest of it."""
+    line, _, body = apart(both(b"GET /echo?" + b"y" * 5000)[0])
+    assert line.startswith(b"HTTP/1.1 414 ")
+    assert json.loads(body)["error"]["message"] == teaching.request_url_too_long()
+
+
+@pytest.mark.parametrize("target", [b"http://b/echo?q=1", b"HTTP://b/echo?q=1"])
+def test_a_whole_url_is_the_path_in_it(target: bytes) -> None:
+    """As a proxy's client sends it (RFC 9112, 3.2.2); its host is the one that is judged."""
+    seen: list[Any] = []
+
+    async def noting(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(scope)
+        await app(scope, receive, send)
+
+    async def go(raw: bytes) -> bytes:
+        async with serving(ours=True, of=noting) as port:
+            return await said(port, raw)
+
+    got = asyncio.run(go(b"GET %b HTTP/1.1\r\nhost: a\r\nx: y\r\n\r\n" % target))
+    assert got.startswith(b"HTTP/1.1 200 ")
+    assert (seen[0]["path"], seen[0]["raw_path"], seen[0]["query_string"]) == ("/echo", b"/echo", b"q=1")
+    assert seen[0]["headers"] == [(b"host", b"b"), (b"x", b"y")]
+    asyncio.run(go(b"OPTIONS * HTTP/1.1\r\nhost: a\r\n\r\n"))
+    assert seen[-1]["path"] == "/"
+
+
+def test_a_body_of_two_lengths_ends_its_connection() -> None:
+    """The coding counts, and nobody is told of the other one; what stands behind may be meant as a part of it (RFC 9112, 6.1)."""
+    seen: list[Any] = []
+
+    async def noting(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(scope)
+        await app(scope, receive, send)
+
+    raw = b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
+
+    async def go() -> bytes:
+        async with serving(ours=True, of=noting) as port:
+            return await said(port, raw + GET)
+
+    got = asyncio.run(go())
+    assert got.count(b"HTTP/1.1 ") == 1
+    assert b"connection: close" in got.lower()
+    assert [name for name, _ in seen[0]["headers"]] == [b"host", b"transfer-encoding"]
+
+
+def test_an_application_that_ends_unread_holds_no_connection() -> None:
+    """However much of a body still comes: it is for nobody, and the connection ends with its client at the latest."""
+    piece = b"1\r\nx\r\n"
+
+    async def go() -> bytes:
+        async with serving(ours=True) as port:
+            head = b"POST /unread HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n"
+            return await said(port, head + piece * 200, piece * 200 + b"0\r\n\r\n")
+
+    assert apart(asyncio.run(go()))[0].startswith(b"HTTP/1.1 200 ")

@@ -1,0 +1,138 @@
+"""`pull`: the daemon's where one answers, so that two who want the same share one download; else done here. Decides nothing about models."""
+
+import argparse
+import shlex
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from blazar.adapters.cli.choice_view import choice_table
+from blazar.adapters.cli.client import DaemonClient
+from blazar.adapters.cli.exits import OK, WrongUse
+from blazar.adapters.cli.pull_view import Said, View, pulling
+from blazar.adapters.cli.root import Root
+from blazar.adapters.cli.say import confirm
+from blazar.adapters.cli.verbs.models import daemon_of, rows_of, use_of
+from blazar.domain import teaching
+from blazar.domain.choices import example
+from blazar.domain.errors import ChoiceOpen, Fault, NotFound
+
+if TYPE_CHECKING:
+    from blazar.application.models.pulling import Step
+
+AUTO, DONE = "auto", "success"
+
+
+class Wanted(NamedTuple):
+    """As the words say it."""
+
+    reference: str
+    name: str = ""
+    parts: tuple[tuple[str, str], ...] = ()
+    draft: str = ""
+
+
+class Had(NamedTuple):
+    """What a pull came to. `row` is the catalog's, empty where what came is no model by itself and lies at `path`."""
+
+    name: str
+    fresh: bool
+    path: str
+    notes: tuple[str, ...]
+    row: dict[str, Any]
+    use: str
+
+
+def pull(args: argparse.Namespace, root: Root) -> int:
+    """Have a model here, or what is newer of it."""
+    wanted = wanted_of(args)
+    try:
+        with pulling(args) as view:
+            had = fetched(wanted, root, daemon_of(root), view)
+    except ChoiceOpen as choice:
+        if args.json or args.quiet:
+            raise
+        print(choice_table(choice.choices), file=sys.stderr)
+        named = f"hf:{choice.repo}{'/' if choice.files else ':'}{example(choice.choices)}"
+        raise NotFound(teaching.choose_of_these(choice.repo, named, choice.asked)) from choice
+    said = [teaching.pull_note(note) for note in had.notes]
+    if had.row:
+        told = teaching.pulled(had.name, had.row["size"], had.use) if had.fresh else ""
+        said.append(told or teaching.pulled_already(had.name, had.use))
+    facts = {**had.row, "fresh": had.fresh, "notes": list(had.notes), **({"path": had.path} if had.path else {})}
+    confirm(args, "\n".join(said), **facts)
+    return OK
+
+
+def wanted_of(args: argparse.Namespace) -> Wanted:
+    """Raises `WrongUse`."""
+    reference, draft = args.reference or "", args.draft or ""
+    if not reference and draft not in ("", AUTO):  # --draft took the word that followed it
+        reference, draft = draft, AUTO
+    if not reference.strip():
+        raise WrongUse(teaching.pull_needs_reference())
+    return Wanted(reference.strip(), args.name or "", tuple(map(_part, args.parts)), draft)
+
+
+def _part(text: str) -> tuple[str, str]:
+    """ROLE=REF."""
+    role, _, reference = text.partition("=")
+    if not role.strip() or not reference.strip():
+        raise WrongUse(teaching.pull_part_spelling(text))
+    return role.strip(), reference.strip()
+
+
+def fetched(wanted: Wanted, root: Root, client: DaemonClient | None, view: View) -> Had:
+    """Where Ctrl-C ends it, its sentence says how to go on."""
+    try:
+        return _here(wanted, root, view) if client is None else _there(wanted, client, view)
+    except KeyboardInterrupt as stop:
+        raise KeyboardInterrupt(teaching.pull_interrupted(_command(wanted))) from stop
+
+
+def _command(wanted: Wanted) -> str:
+    """What goes on where this ended."""
+    words = ["blazar", "pull", wanted.reference, *(["--name", wanted.name] if wanted.name else [])]
+    for role, reference in wanted.parts:
+        words += ["--with", f"{role}={reference}"]
+    if wanted.draft:
+        words.append("--draft" if wanted.draft == AUTO else f"--draft={wanted.draft}")
+    return shlex.join(words)
+
+
+def _here(wanted: Wanted, root: Root, view: View) -> Had:
+    def told(step: "Step") -> None:
+        view.tell(Said(*step))
+
+    model, fresh, path, notes = root.models.pull(*wanted, told=told)
+    if model is None:
+        return Had("", fresh, path, notes, {}, "")
+    return Had(model.name, fresh, path, notes, rows_of([model])[0], use_of(model))
+
+
+def _there(wanted: Wanted, client: DaemonClient, view: View) -> Had:
+    body: dict[str, Any] = {"model": wanted.reference, "as": wanted.name}
+    if wanted.parts:
+        body["with"] = dict(wanted.parts)
+    if wanted.draft:
+        body["draft"] = wanted.draft
+    last: dict[str, Any] = {}
+    with client.stream("/api/pull", body) as answer:
+        for last in answer.events():
+            view.tell(Said.of(last))
+    if last.get("status") != DONE:  # its connection was closed in order: it was stopped
+        raise Fault(teaching.daemon_gone(client.url))
+    name, path, notes = str(last.get("model", "")), str(last.get("path", "")), tuple(map(str, last.get("notes", ())))
+    row = _row(client, name) if name else {}
+    return Had(name, bool(last.get("fresh")), path, notes, row, _use(client, name) if name else "")
+
+
+def _row(client: DaemonClient, name: str) -> dict[str, Any]:
+    rows = client.call("GET", "/api/tags").get("models") or []
+    return next((row for row in rows if row["name"] == name), {"name": name, "model": name, "size": 0})
+
+
+def _use(client: DaemonClient, name: str) -> str:
+    """By ollama's words for what a model can do."""
+    able = client.call("POST", "/api/show", {"model": name}).get("capabilities") or []
+    uses = {"image": teaching.use_drawing, "rerank": teaching.use_ranking, "embedding": teaching.use_embedding}
+    return next((use() for word, use in uses.items() if word in able), teaching.use_text(name))

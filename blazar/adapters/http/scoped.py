@@ -1,0 +1,40 @@
+"""What a scoped key sees of the models: those that it may use. Pickers offer what a list says, and the rest would be refused.
+
+Reads what `authenticate` has put in the scope; whether a model may be used is decided where it is leased.
+"""
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from quart import request
+
+from blazar.adapters.http.layers.authenticate import KEY_MODELS
+from blazar.adapters.http.record import record_of
+from blazar.domain import teaching
+from blazar.domain.errors import Forbidden
+from blazar.domain.names import resolve
+from blazar.domain.records import Model
+
+
+def visible(models: Iterable[Model]) -> list[Model]:
+    """Those of `models` that the caller of this request may use."""
+    rows = list(models)
+    names = seen([model.name for model in rows])
+    return [model for model in rows if model.name in names]
+
+
+def seen(names: Collection[str]) -> Collection[str]:
+    """Those of all the models' names; a key's owner may spell them as callers do."""
+    scope: Any = request.scope  # Quart's type knows no keys but the specification's
+    spellings: Collection[str] | None = scope.get(KEY_MODELS)
+    if spellings is None:
+        return names
+    return {resolve(spelling, names) for spelling in spellings} & set(names)
+
+
+def must_see(asked: str, names: Collection[str]) -> None:
+    """Raises what using that model would hear; one that is not there is for others to tell."""
+    row = resolve(asked, names)
+    if row in names and row not in seen(names):
+        scope: Any = request.scope
+        raise Forbidden(teaching.key_not_for_model(record_of(scope).key, asked, scope[KEY_MODELS]))

@@ -1,0 +1,138 @@
+"""Where each file of a parcel lies while it comes, and which version of the model all of them are. Touches no disk, asks nobody.
+
+Names are a registry's where a file may be called so, else our own: nothing that a host says leads out of a folder.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from typing import Final, NamedTuple
+
+from blazar.application.ports.remote import Parcel, Part, RemoteFile, RemoteModels
+from blazar.domain import teaching
+from blazar.domain.errors import NotFound, RegistryTrouble
+from blazar.domain.parcels import Role, Words, artefact_of
+from blazar.domain.weight_names import SUFFIX, shard_name, shard_of
+
+KEY: Final = 12
+"""Digits of the artefact that a folder is called by."""
+PLAIN: Final = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._+ -]{0,198}[A-Za-z0-9_+-])?")
+"""A name that every file system takes, that no shell hides, and that is none of our notes beside a partial file."""
+_OURS: Final = (".part", ".part.json", ".lock")
+DEEPEST: Final = 6
+_WEIGHTS: Final = (SUFFIX, ".safetensors", ".sft", ".ckpt", ".pt", ".pth")
+PROJECTOR: Final = f"mmproj{SUFFIX}"
+
+
+class Arriving(NamedTuple):
+    """One file of it, and the path at which it arrives."""
+
+    part: Part
+    at: str
+
+    @property
+    def mark(self) -> str:
+        return mark_of(self.part.file)
+
+
+class Shipment(NamedTuple):
+    """A parcel on its way. `role` is "" for the model itself, `draft`, or what it is in a diffusion set."""
+
+    role: str
+    parcel: Parcel
+    registry: RemoteModels
+    artefact: str
+    folder: str
+    files: tuple[Arriving, ...]
+
+    @property
+    def key(self) -> str:
+        return self.artefact[:KEY]
+
+    @property
+    def size(self) -> int:
+        return sum(max(0, one.part.file.size) for one in self.files)
+
+    @property
+    def is_adapter(self) -> bool:
+        return all(one.part.role is Role.ADAPTER for one in self.files)
+
+    def of(self, role: Role) -> tuple[Arriving, ...]:
+        """Its files of that role, in order."""
+        return tuple(one for one in self.files if one.part.role is role)
+
+    @property
+    def single(self) -> str:
+        """The path of its weights where they are one file, else ""."""
+        weights = self.of(Role.WEIGHTS)
+        return weights[0].at if len(weights) == 1 and len(self.files) == 1 else ""
+
+    @property
+    def model_path(self) -> str:
+        """What an inspection is pointed at: the first shard, or the folder."""
+        weights = self.of(Role.WEIGHTS)
+        return self.folder if self.of(Role.FOLDER) or not weights else weights[0].at
+
+
+def mark_of(file: RemoteFile) -> str:
+    """What tells versions of a file apart; its size where a host says nothing else."""
+    return file.sha256 or file.mark or f"size:{file.size}"
+
+
+def artefact_of_parcel(parcel: Parcel) -> str:
+    """Over all files and over the words that change what is answered. A licence, a README, a commit change nothing (case H11)."""
+    marks = [(part.path or part.file.name, mark_of(part.file)) for part in parcel.parts]
+    return artefact_of([*marks, *_words(parcel.words)])
+
+
+def _words(words: Words) -> Iterable[tuple[str, str]]:
+    said = (words.template, words.system, dict(words.parameters), [dict(message) for message in words.messages])
+    if any(said):
+        yield "\0words", sha256(json.dumps(said, sort_keys=True, default=str).encode("utf-8", "replace")).hexdigest()
+
+
+def files_of(parcel: Parcel, folder: str) -> tuple[Arriving, ...]:
+    """Raises `RegistryTrouble` for names that may be no file's, and `NotFound` where there is no model in it."""
+    weights = [part for part in parcel.parts if part.role is Role.WEIGHTS]
+    names = dict(zip(map(id, weights), _weight_names(weights), strict=True))
+    found = [Arriving(part, f"{folder}/{names.get(id(part)) or _place(part, parcel)}") for part in parcel.parts]
+    if not any(one.part.role is not Role.PROJECTOR for one in found):
+        raise NotFound(teaching.pull_nothing_in(str(parcel.ref)))
+    places = [one.at.casefold() for one in found]
+    if len(set(places)) < len(places):
+        twice = next(one for one in found if places.count(one.at.casefold()) > 1)
+        raise RegistryTrouble(teaching.pull_odd_path(str(parcel.ref), twice.part.file.name))
+    return tuple(found)
+
+
+def _weight_names(parts: Sequence[Part]) -> list[str]:
+    """Shards as engines find their siblings; a single file by its own name, if it may be one."""
+    given = [part.file.name.rpartition("/")[2] for part in parts]
+    if len(parts) == 1:
+        low = given[0].lower()
+        fit = _plain(given[0]) and low.endswith(_WEIGHTS) and shard_of(given[0]) is None
+        return given if fit else [f"weights{SUFFIX}"]
+    shards = [shard_of(name) for name in given]
+    total = len(parts)
+    whole = all(
+        shard is not None and _plain(name) and (shard.number, shard.total) == (number, total)
+        for number, (name, shard) in enumerate(zip(given, shards, strict=True), 1)
+    )
+    if whole and len({shard.stem for shard in shards if shard is not None}) == 1:
+        return given
+    return [shard_name("weights", number, total) for number in range(1, total + 1)]
+
+
+def _place(part: Part, parcel: Parcel) -> str:
+    if part.role is Role.PROJECTOR:
+        return PROJECTOR
+    path = part.path or part.file.name.rpartition("/")[2]
+    steps = path.split("/")
+    if len(steps) > DEEPEST or not all(map(_plain, steps)):
+        raise RegistryTrouble(teaching.pull_odd_path(str(parcel.ref), path))
+    return path
+
+
+def _plain(name: str) -> bool:
+    return PLAIN.fullmatch(name) is not None and not name.lower().endswith(_OURS)

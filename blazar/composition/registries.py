@@ -1,0 +1,52 @@
+"""Registries of models as references name them. Connects to nothing, and imports an HTTP client only when one is opened."""
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+from blazar.domain import teaching
+from blazar.domain.addresses import is_loopback
+from blazar.domain.errors import Malformed
+from blazar.domain.references import HF, URL, RemoteRef
+
+if TYPE_CHECKING:
+    from blazar.application.config.model import Config
+    from blazar.application.ports.remote import RemoteModels
+
+BASES = ("BLAZAR_REGISTRY_BASE", "HF_ENDPOINT")
+TOKENS = ("BLAZAR_REGISTRY_TOKEN", "HF_TOKEN")
+"""Variables that name another hub than Hugging Face, and the token for it; of two that are set the first counts."""
+
+
+def registry_hosts(config: "Config") -> tuple[str, ...]:
+    """Hosts beside ollama's own that references may name."""
+    return config.model_registries
+
+
+def open_registry(env: Mapping[str, str], ref: RemoteRef, hosts: Collection[str] = ()) -> "RemoteModels":
+    """The one that has `ref`. Raises `RegistryTrouble` for a hub that is no address, `Malformed` for a host that is not among `hosts`."""
+    if ref.registry == HF:
+        return _hub(env)
+    if ref.registry == URL:
+        from blazar.adapters.net.direct import DirectFile
+
+        return DirectFile(ref.file)
+    from blazar.adapters.net.ollama_registry import OllamaRegistry
+
+    return OllamaRegistry(_base(ref.host, hosts)) if ref.host else OllamaRegistry()
+
+
+def _hub(env: Mapping[str, str]) -> "RemoteModels":
+    from blazar.adapters.net.huggingface import BASE, HuggingFace
+    from blazar.adapters.net.web import secure_base
+
+    named = next(filter(env.get, BASES), "")
+    base = secure_base(named, env[named]) if named else BASE
+    return HuggingFace(base, next(filter(None, map(env.get, TOKENS)), ""))
+
+
+def _base(host: str, hosts: Collection[str]) -> str:
+    """Where it answers: over https, on this machine in the clear. A row of the catalog may name one that was configured once."""
+    if host.lower() not in {known.lower() for known in hosts}:
+        raise Malformed(teaching.registry_not_configured(host), "model")
+    bare = host.partition("]")[0].lstrip("[") if host.startswith("[") else host.partition(":")[0]
+    return f"{'http' if is_loopback(bare) else 'https'}://{host}"

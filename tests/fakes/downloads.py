@@ -1,0 +1,40 @@
+"""Downloads out of memory, onto the disk: what a host has by address, and when it fails."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from blazar.application.ports.downloads import Downloads, Told, Wanted
+from blazar.domain import teaching
+from blazar.domain.errors import BlazarError, NotFound
+
+
+class FakeDownloads(Downloads):
+    """`fails` by address are raised when half of the file is there; `fetched` names what was asked for, `met` is called before each."""
+
+    def __init__(self, content: Mapping[str, bytes]) -> None:
+        self.content = dict(content)
+        self.fails: dict[str, BlazarError] = {}
+        self.fetched: list[str] = []
+        self.met: Callable[[Wanted], None] = lambda _: None
+        self.why: BlazarError | None = None
+
+    def fetch(self, wanted: Wanted, told: Told) -> None:
+        self.met(wanted)
+        if self.why is not None:
+            raise self.why
+        self.fetched.append(wanted.url)
+        if wanted.url not in self.content:
+            raise NotFound(teaching.download_gone(wanted.name, "registry.example"))
+        data, path = self.content[wanted.url], Path(wanted.path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(f"{path.name}.part")
+        part.write_bytes(data[: len(data) // 2])
+        told(len(data) // 2, len(data))
+        if wanted.url in self.fails:
+            raise self.fails.pop(wanted.url)
+        part.write_bytes(data)
+        part.replace(path)
+        told(len(data), len(data))
+
+    def stop(self, why: BlazarError) -> None:
+        self.why = self.why or why

@@ -1,0 +1,159 @@
+"""The pull verb, with and without a daemon."""
+
+import os
+import signal
+from typing import Any
+
+import pytest
+
+from blazar.application.models.pulling import Pulled, Step
+from blazar.domain import teaching
+from blazar.domain.choices import Choice
+from blazar.domain.errors import ChoiceOpen, NotFound, RegistryTrouble
+from tests.support.command_line import Cli, FakeRoot, StubDaemon, model
+
+DIGEST = "sha256:" + "a" * 64
+STEPS = [Step("pulling manifest"), Step("pulling aaaaaaaaaaaa", DIGEST, 100, 100, "m.gguf")]
+LINES: list[Any] = [
+    {"status": "pulling manifest"},
+    {"status": "pulling aaaaaaaaaaaa", "digest": DIGEST, "total": 100, "completed": 100, "file": "m.gguf"},
+    {"status": "success", "fresh": True, "model": "tiny", "notes": ["n"]},
+]
+ROW = {"name": "tiny", "model": "tiny", "size": 3 * 2**29}
+
+
+@pytest.fixture
+def daemon(root: FakeRoot, stub: StubDaemon) -> StubDaemon:
+    """One that pulls."""
+    root.use(stub)
+    stub.answers["POST", "/api/pull"] = (200, LINES)
+    stub.answers["GET", "/api/tags"] = (200, {"models": [ROW]})
+    stub.answers["POST", "/api/show"] = (200, {"capabilities": ["completion"]})
+    return stub
+
+
+def test_without_a_daemon_it_is_done_here(cli: Cli, root: FakeRoot) -> None:
+    """What was asked for is passed on; how far it is stands on stderr."""
+    root.models.steps = STEPS
+    said = cli("pull", "a/b", "--name", "n", "--with", "vae=c/d", "--draft=e/f")
+    assert root.models.pulls == [("a/b", "n", (("vae", "c/d"),), "e/f")]
+    assert said.out == "pulled 'tiny' (1.50 GiB): blazar run tiny\n"
+    assert said.err == "pulling manifest\nm.gguf: 0.0 MiB\n"
+
+
+def test_the_daemon_is_asked_where_one_answers(cli: Cli, daemon: StubDaemon, root: FakeRoot) -> None:
+    """So that two who want the same share one download."""
+    said = cli("pull", "a/b", "--with", "vae=c/d", "--draft")
+    assert daemon.bodies("/api/pull") == [{"model": "a/b", "as": "", "with": {"vae": "c/d"}, "draft": "auto"}]
+    assert said == (
+        0,
+        "note: n\npulled 'tiny' (1.50 GiB): blazar run tiny\n",
+        "pulling manifest\nm.gguf: 0.0 MiB\n",
+    )
+    assert root.models.pulls == []
+
+
+def test_json_is_one_document(cli: Cli, daemon: StubDaemon, root: FakeRoot) -> None:
+    """With the row as `list` has it; no word on stderr."""
+    said = cli("pull", "a/b", "--json")
+    assert (said.json(), said.err) == ({**ROW, "fresh": True, "notes": ["n"]}, "")
+    root.note = None
+    said = cli("pull", "a/b", "--json")
+    assert (said.json()["name"], said.json()["fresh"], said.err) == ("tiny", True, "")
+
+
+def test_quiet_says_nothing(cli: Cli, root: FakeRoot) -> None:
+    """Neither progress nor what came of it."""
+    root.models.steps = STEPS
+    assert cli("pull", "a/b", "-q") == (0, "", "")
+
+
+def test_what_is_there_already_is_said_to_be(cli: Cli, root: FakeRoot) -> None:
+    """No error, and nothing was fetched."""
+    root.models.pulled = Pulled(model(), fresh=False)
+    assert cli("pull", "a/b").out == teaching.pulled_already("tiny", "blazar run tiny") + "\n"
+
+
+def test_an_adapter_is_no_model(cli: Cli, root: FakeRoot, daemon: StubDaemon) -> None:
+    """Its note says what it is good for."""
+    daemon.answers["POST", "/api/pull"] = (200, [{"status": "success", "fresh": True, "path": "/a", "notes": ["n"]}])
+    assert cli("pull", "a/b").out == "note: n\n"
+    assert cli("pull", "a/b", "--json").json() == {"fresh": True, "notes": ["n"], "path": "/a"}
+    root.note = None
+    root.models.pulled = Pulled(None, fresh=True, path="/a", notes=("n",))
+    assert cli("pull", "a/b", "--json").json() == {"fresh": True, "notes": ["n"], "path": "/a"}
+
+
+@pytest.mark.parametrize(
+    ("able", "use"),
+    [
+        ("image", teaching.use_drawing()),
+        ("embedding", teaching.use_embedding()),
+        ("rerank", teaching.use_ranking()),
+        ("completion", "blazar run tiny"),
+    ],
+)
+def test_what_it_is_good_for(cli: Cli, daemon: StubDaemon, able: str, use: str) -> None:
+    """As the daemon says what it can do."""
+    daemon.answers["POST", "/api/show"] = (200, {"capabilities": [able]})
+    assert cli("pull", "a/b").out.endswith(f": {use}\n")
+
+
+def test_an_error_is_exit_1(cli: Cli, root: FakeRoot, daemon: StubDaemon) -> None:
+    """Before the answer has begun, in it, and when it ends too early; here, too."""
+    daemon.answers["POST", "/api/pull"] = (404, {"error": "no such model"})
+    assert cli("pull", "a/b") == (1, "", "error: no such model\n")
+    daemon.answers["POST", "/api/pull"] = (200, [LINES[0], {"error": "gone"}])
+    assert cli("pull", "a/b") == (1, "", "pulling manifest\nerror: gone\n")
+    daemon.answers["POST", "/api/pull"] = (200, LINES[:1])
+    said = cli("pull", "a/b")
+    assert (said.code, said.err) == (1, f"pulling manifest\nerror: {teaching.daemon_gone(daemon.url)}\n")
+    root.note = None
+    root.models.pulled = RegistryTrouble("gone")
+    assert cli("pull", "a/b") == (1, "", "error: gone\n")
+    root.models.pulled = NotFound("no such model")
+    assert cli("pull", "a/b").code == 1
+
+
+@pytest.mark.parametrize("words", [(), ("--draft",), (" ",), ("a/b", "--with", "vae"), ("a/b", "--with", "=x")])
+def test_words_that_mean_no_pull(cli: Cli, root: FakeRoot, words: tuple[str, ...]) -> None:
+    """Wrong usage."""
+    assert cli("pull", *words).code == 2
+    assert root.models.pulls == []
+
+
+def test_a_draft_that_took_the_reference_gives_it_back(cli: Cli, root: FakeRoot) -> None:
+    """`pull --draft REF` means REF with the draft that goes with it."""
+    assert cli("pull", "--draft", "a/b").code == 0
+    assert root.models.pulls == [("a/b", "", (), "auto")]
+
+
+def test_ctrl_c_says_how_to_go_on(cli: Cli, root: FakeRoot, daemon: StubDaemon) -> None:
+    """Exit 130; the connection is closed, so that the daemon stops where nobody else waits."""
+    fill = {"status": "x" * 65536}
+    daemon.answers["POST", "/api/pull"] = (
+        200,
+        [LINES[0], lambda: os.kill(os.getpid(), signal.SIGINT), *([fill] * 2000)],
+    )
+    said = cli("pull", "a/b", "--name", "my n", "--draft", "--with", "vae=c", "-q")
+    command = "blazar pull a/b --name 'my n' --with vae=c --draft"
+    assert (said.code, said.err) == (130, f"error: {teaching.pull_interrupted(command)}\n")
+    assert daemon.gone.wait(20)
+    root.note = None
+    root.models.pulled = KeyboardInterrupt()
+    assert cli("pull", "a/b", "--draft=c/d").err.endswith("blazar pull a/b --draft=c/d goes on from there\n")
+
+
+def test_which_of_several_is_a_table_and_a_sentence(cli: Cli, root: FakeRoot) -> None:
+    """With --json and --quiet the sentence has them all."""
+    choices = [Choice("Q8_0", 8 << 30, "too large"), Choice("Q4_K_M", 4 << 30, "fits")]
+    root.models.pulled = ChoiceOpen("a/b", choices)
+    said = cli("pull", "a/b")
+    assert (said.code, said.out) == (1, "")
+    *table, error = said.err.splitlines()
+    assert [line.split()[0] for line in table] == ["VERSION", "Q4_K_M", "Q8_0"]
+    assert error == "error: " + teaching.choose_of_these("a/b", "hf:a/b:Q4_K_M", "")
+    root.models.pulled = ChoiceOpen("a/b", choices, asked="Q9_Z")
+    assert cli("pull", "a/b:Q9_Z").err.splitlines()[-1].startswith("error: a/b has no quantisation Q9_Z: say which")
+    assert "Q8_0 (8.00 GiB, too large, about)" in cli("pull", "a/b", "-q").err
+    assert "Q8_0 (8.00 GiB, too large, about)" in cli("pull", "a/b", "--json").err

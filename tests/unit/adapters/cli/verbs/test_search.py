@@ -1,0 +1,85 @@
+"""`blazar search`: what is asked, and how rows look."""
+
+import pytest
+
+from blazar.domain.errors import Malformed, RegistryTrouble
+from blazar.domain.search import Hit
+from tests.support.command_line import Cli, FakeRoot
+
+GIB = 2**30
+HITS = (
+    Hit(
+        "a/Qwen3-8B-GGUF",
+        1_234_567,
+        321,
+        8_190_735_360,
+        ("Q4_K_M", "Q8_0"),
+        "Q8_0",
+        int(7.9 * GIB),
+        "fits",
+        "2026-01-01",
+    ),
+    Hit("b/odd\x1b[2J", 12, 0, 0, (), "", 0, "", gated=True),
+)
+
+
+@pytest.fixture
+def asked(root: FakeRoot) -> list[tuple[str, int]]:
+    """What is searched for."""
+    words: list[tuple[str, int]] = []
+
+    def searching(word: str, limit: int) -> tuple[Hit, ...]:
+        words.append((word, limit))
+        return HITS
+
+    root.searching = searching
+    return words
+
+
+def test_rows_say_what_to_take_and_whether_it_fits(cli: Cli, asked: list[tuple[str, int]]) -> None:
+    """Estimates are marked; names of strangers steer no terminal."""
+    said = cli("search", "qwen3", "8b", "--limit", "2")
+    assert (said.code, asked) == (0, [("qwen3 8b", 2)])
+    rows = said.out.splitlines()
+    assert rows[0].split() == ["REPOSITORY", "DOWNLOADS", "LIKES", "PARAMETERS", "TAKE", "SIZE", "FITS"]
+    assert rows[1].split() == ["a/Qwen3-8B-GGUF", "1.2M", "321", "8.2B", "Q8_0", "~7.90", "GiB", "fits"]
+    assert rows[2].endswith("(gated)")
+    assert "\x1b" not in said.out
+    assert "about: blazar fit a/Qwen3-8B-GGUF" in said.err
+
+
+def test_programs_get_everything(cli: Cli, asked: list[tuple[str, int]]) -> None:
+    """As one document, or what can be pulled a line each."""
+    models = cli("search", "x", "--json").json()
+    assert models["word"] == "x"
+    assert models["models"][0] == {**HITS[0]._asdict(), "quants": ["Q4_K_M", "Q8_0"]}
+    assert cli("search", "x", "-q").out.splitlines()[0] == "a/Qwen3-8B-GGUF:Q8_0"
+    assert asked == [("x", 10)] * 2
+
+
+def test_nothing_found_is_said_and_no_failure(cli: Cli, root: FakeRoot) -> None:
+    """With what to try."""
+    said = cli("search", "x")
+    assert (said.code, said.out) == (0, "")
+    assert "try fewer words" in said.err
+
+
+def test_what_cannot_be_asked_is_wrong_use(cli: Cli, root: FakeRoot) -> None:
+    """And a hub that does not answer a failure."""
+    for error, code in ((Malformed("limit must be"), 2), (RegistryTrouble("gone"), 1)):
+
+        def refuse(*_: object, error: Exception = error) -> tuple[Hit, ...]:
+            raise error
+
+        root.searching = refuse
+        said = cli("search", "x")
+        assert said.code == code
+        assert str(error) in said.err
+    assert cli("search").code == 2
+    assert cli("search", "x", "--limit", "many").code == 2
+
+
+def test_it_is_no_daemons_business(cli: Cli) -> None:
+    """It would know no more than we do."""
+    said = cli("--host", "http://127.0.0.1:9", "search", "x")
+    assert said.code == 2

@@ -1,0 +1,238 @@
+"""One try at a file: who asks for what, how often, and when it ends."""
+
+import hashlib
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blazar.adapters.net import transfers as module
+from blazar.adapters.net.downloads import HttpDownloads
+from blazar.adapters.net.throttle import MEGABYTE, Throttle
+from blazar.application.ports.downloads import Wanted
+from blazar.domain.errors import BlazarError, Busy, Forbidden, NotFound, RegistryTrouble
+from tests.fakes.disk import FakeDisk
+from tests.support.registry import Answer, Drip, Registry
+from tests.support.registry_faults import Fault, Stored
+
+DATA = bytes(range(256)) * 4096
+DIGEST = hashlib.sha256(DATA).hexdigest()
+
+
+@pytest.fixture
+def host() -> Iterator[Registry]:
+    server = Registry()
+    server.given["/file"] = Stored(DATA)
+    yield server
+    server.close()
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses that take no time."""
+    monkeypatch.setattr(module, "PAUSE_SECS", 0.01)
+
+
+def downloads(connections: int = 4, throttle: Throttle | None = None, **changes: Any) -> HttpDownloads:
+    limit = throttle or Throttle(lambda: 0, lambda: 0.0)
+    return HttpDownloads(FakeDisk(), limit, lambda: connections, **{"read_secs": 5.0, "parallel_from": 1, **changes})
+
+
+def wanted(host: Registry, tmp_path: Path, **changes: object) -> Wanted:
+    return Wanted(f"{host.url}/file", str(tmp_path / "file"), "file", len(DATA), DIGEST)._replace(**changes)
+
+
+def fetch(host: Registry, tmp_path: Path, loads: HttpDownloads | None = None, **changes: object) -> Stored:
+    """Whole, or it raises."""
+    (loads or downloads()).fetch(wanted(host, tmp_path, **changes), lambda _done, _total: None)
+    assert (tmp_path / "file").read_bytes() == DATA
+    stored = host.given["/file"]
+    assert isinstance(stored, Stored)
+    return stored
+
+
+def test_pieces_are_asked_for_exactly(host: Registry, tmp_path: Path) -> None:
+    """Each with its end, so that connections are kept; every byte once."""
+    stored = fetch(host, tmp_path)
+    assert min(stored.asked) == f"bytes=0-{len(DATA) // 4 - 1}"
+    assert len(stored.asked) == 4
+    assert stored.sent == len(DATA)
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("skip", [0, 2])
+def test_a_host_that_asks_for_time_is_given_it(host: Registry, tmp_path: Path, status: int, skip: int) -> None:
+    """Before the first piece and between two; it says how long."""
+    host.faults.set("/file", Fault(status=status, headers=(("retry-after", "0"),), times=2, skip=skip))
+    stored = fetch(host, tmp_path)
+    assert stored.sent == len(DATA)
+
+
+def test_a_host_that_asks_for_an_hour_is_told_so(host: Registry, tmp_path: Path) -> None:
+    """Nobody waits that long; what came stays."""
+    host.faults.set("/file", Fault(status=429, headers=(("retry-after", "3000"),)))
+    with pytest.raises(Busy, match="try again in 3000 s"):
+        fetch(host, tmp_path)
+
+
+def test_a_host_in_trouble_is_asked_again(host: Registry, tmp_path: Path) -> None:
+    """A few times."""
+    host.faults.set("/file", Fault(status=500, times=3))
+    fetch(host, tmp_path)
+    (tmp_path / "file").unlink()
+    host.faults.set("/file", Fault(status=502))
+    with pytest.raises(RegistryTrouble, match="status 502"):
+        fetch(host, tmp_path)
+
+
+def test_pauses_grow_and_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a host asks for comes first; otherwise twice as long each time, never all at the same moment."""
+    monkeypatch.setattr(module, "PAUSE_SECS", 0.5)
+    trouble = RegistryTrouble("x")
+    first, third = ({module._secs_after(trouble, tries) for _ in range(20)} for tries in (1, 3))
+    assert len(first) > 1
+    assert max(first) <= 1.0 < min(third) <= max(third) <= 4.0
+    assert module._secs_after(trouble, 50) <= module.LONGEST_PAUSE
+    assert module._secs_after(Busy("x", 7), 1) >= 7
+
+
+@pytest.mark.parametrize(("status", "kind"), [(401, NotFound), (403, Forbidden), (404, NotFound)])
+def test_a_refusal_is_no_reason_to_ask_again(
+    host: Registry, tmp_path: Path, status: int, kind: type[BlazarError]
+) -> None:
+    """At once, and without a trace."""
+    host.faults.set("/file", Fault(status=status))
+    with pytest.raises(kind):
+        fetch(host, tmp_path)
+    assert len(host.asked) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_host_that_takes_fewer_connections(host: Registry, tmp_path: Path) -> None:
+    """Those that it refuses leave their pieces to those that it serves."""
+    serving = threading.Semaphore(2)
+    stored = Stored(DATA)
+    host.given["/file"] = stored
+    whole = host._handle
+
+    def limited(request: Any) -> None:
+        if not serving.acquire(blocking=False):
+            request.send_response(503)
+            request.send_header("content-length", "0")
+            request.end_headers()
+            return
+        try:
+            whole(request)
+        finally:
+            serving.release()
+
+    host._handle = limited  # type: ignore[method-assign]
+    host.faults.set("/file", Fault(rate=len(DATA)))
+    fetch(host, tmp_path, downloads(8))
+
+
+def test_a_slow_connection_holds_no_end_up(host: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who has nothing to do takes the half of what it has left, again and again; every byte is written once."""
+    monkeypatch.setattr(module, "SHARED_FROM", 1 << 15)
+    host.faults.set("/file", Fault(rate=1 << 17, times=1))
+    stored = fetch(host, tmp_path)
+    assert len(stored.asked) > 4
+
+
+def test_where_the_registry_sends_us_is_asked_directly(host: Registry, tmp_path: Path) -> None:
+    """Once it has; when that place has had its time, the registry is asked again."""
+    asked: list[str] = []
+
+    def redirect(_: object) -> Answer:
+        asked.append("")
+        return Answer(status=302, headers=(("location", f"{host.url}/place{len(asked)}"),))
+
+    host.given["/go"] = redirect
+    places = [Stored(DATA), Stored(DATA)]
+    host.given["/place1"], host.given["/place2"] = places
+    host.faults.set("/place1", Fault(status=403, skip=2))
+    fetch(host, tmp_path, downloads(1, parallel_from=1 << 30), url=f"{host.url}/go")
+    assert len(asked) == 1
+    (tmp_path / "file").unlink()
+    fetch(host, tmp_path, downloads(8), url=f"{host.url}/go")
+    assert 2 <= len(asked) <= 9
+    assert places[1].sent > 0
+
+
+def test_other_servers_of_a_host_may_call_it_otherwise(host: Registry, tmp_path: Path) -> None:
+    """Their entity tags differ, the bytes do not: a digest vouches for them, nothing is thrown away."""
+    stored = host.given["/file"]
+    assert isinstance(stored, Stored)
+
+    def told(done: int, _: int) -> None:
+        if done:
+            stored.etag = '"other"'
+
+    host.faults.set("/file", Fault(rate=1 << 20, cut=1 << 18, times=1))
+    downloads(1).fetch(wanted(host, tmp_path), told)
+    assert (tmp_path / "file").read_bytes() == DATA
+    assert stored.asked == ["bytes=0-", f"bytes={1 << 18}-", f"bytes={1 << 18}-"]
+
+
+def test_a_wrong_range_is_noticed(host: Registry, tmp_path: Path) -> None:
+    """Its head tells: no byte of it is kept, the same is asked again."""
+    host.faults.set("/file", Fault(shift=100, times=2))
+    fetch(host, tmp_path)
+
+
+@pytest.mark.parametrize("head", [False, True])
+def test_h6_a_trickle_is_no_download(
+    host: Registry, tmp_path: Path, head: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bytes that keep coming one by one end as silence does."""
+    monkeypatch.setattr(module, "CRAWL_SECS", 0.3)
+    host.given["/file"] = Drip(head)
+    with pytest.raises(RegistryTrouble, match="next to nothing"):
+        downloads().fetch(wanted(host, tmp_path, size=100_000, sha256=""), lambda _done, _total: None)
+
+
+def test_h9_a_question_that_hangs_holds_nobody_up(
+    host: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name that is not resolved cannot be interrupted: its thread is left behind, and never touches the file again."""
+    asked, answered = threading.Event(), threading.Event()
+    real = module.FileHost.ask
+
+    def hanging(web: Any, *words: Any) -> Any:
+        asked.set()
+        answered.wait(30)
+        return real(web, *words)
+
+    def told(_: int, __: int) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(module.FileHost, "ask", hanging)
+    with pytest.raises(KeyboardInterrupt):
+        downloads().fetch(wanted(host, tmp_path), told)
+    (left,) = [thread for thread in threading.enumerate() if thread.name == "download"]
+    answered.set()
+    left.join(10)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_limit_holds_for_all_connections_together(host: Registry, tmp_path: Path) -> None:
+    """One bucket."""
+    now = [0.0]
+    lock = threading.Lock()
+
+    class Paying(Throttle):
+        def take(self, size: int, wait: Any) -> None:
+            def passing(seconds: float) -> None:
+                with lock:
+                    now[0] += seconds
+
+            super().take(size, passing)
+
+    host.given["/file"] = Stored(DATA * 4)
+    digest = hashlib.sha256(DATA * 4).hexdigest()
+    loads = downloads(throttle=Paying(lambda: 1, lambda: now[0]))
+    loads.fetch(wanted(host, tmp_path, size=4 * len(DATA), sha256=digest), lambda _done, _total: None)
+    assert now[0] >= 4 * len(DATA) / MEGABYTE - 1.1

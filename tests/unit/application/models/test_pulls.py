@@ -1,0 +1,292 @@
+"""One pull for all who want it: what each of them hears, and when it ends."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from threading import Event
+from typing import Any
+
+import pytest
+
+from blazar.application.models.pulling import Step, Wish
+from blazar.application.models.pulls import BETWEEN_SECS, Pulls, Watching
+from blazar.domain import teaching
+from blazar.domain.errors import BlazarError, Busy, Fault, NotFound, RegistryTrouble
+from tests.fakes.catalog import a_model
+from tests.fakes.clock import FakeClock
+from tests.fakes.pulls import ScriptedPull
+from tests.fakes.telemetry import MemoryEvents
+
+WISH = Wish("tiny:latest")
+MANIFEST, WRITING, DONE = Step("pulling manifest"), Step("writing manifest"), Step("success")
+WATCHDOG = 10.0
+
+
+def of(done: int, total: int = 100, digest: str = "sha256:aa") -> Step:
+    return Step("pulling aa", digest, total, done, "a.gguf")
+
+
+class Rig:
+    """Pulls over scripted ones, in the order in which they are begun."""
+
+    def __init__(self, *scripts: ScriptedPull) -> None:
+        self.scripts, self.begun = scripts, 0
+        self.clock, self.events, self.caught_up = FakeClock(), MemoryEvents(), 0
+        self.pulls = Pulls(self.begin, self.events, self.clock, self.catch_up)
+
+    def begin(self) -> ScriptedPull:
+        self.begun += 1
+        return self.scripts[self.begun - 1]
+
+    async def catch_up(self) -> None:
+        self.caught_up += 1
+
+    async def heard(self, watching: Watching) -> list[Step]:
+        """All of it, a tenth of a second for each step."""
+        steps: list[Step] = []
+        while not steps or steps[-1] != DONE:
+            step = await self.one(watching)
+            steps.append(step)
+        return steps
+
+    async def one(self, watching: Watching) -> Step:
+        """The next step; time passes as it is needed."""
+        task = asyncio.ensure_future(watching.next())
+        while not task.done():
+            await self.clock.advance(BETWEEN_SECS)
+            await asyncio.wait([task], timeout=0.001)  # the thread's steps cross in real time
+        step = task.result()
+        assert step is not None
+        return step
+
+
+def played(play: Callable[[], Awaitable[Any]]) -> None:
+    """On a loop of its own, within the watchdog's time."""
+
+    async def bounded() -> None:
+        await asyncio.wait_for(play(), WATCHDOG)
+
+    asyncio.run(bounded())
+
+
+async def let(event: Event) -> None:
+    """Wait for a thread."""
+    while not event.is_set():
+        await asyncio.sleep(0.001)
+
+
+def test_the_steps_come_in_order_and_end_in_success() -> None:
+    """The last one after everything that the next request needs."""
+    rig = Rig(ScriptedPull([MANIFEST, of(100), WRITING, DONE], a_model("tiny")))
+
+    async def play() -> None:
+        watching = rig.pulls.join(WISH)
+        assert await rig.heard(watching) == [MANIFEST, of(100), WRITING, DONE]
+        assert rig.caught_up == 1
+        assert watching.pulled is not None
+        assert watching.pulled.model == a_model("tiny")
+
+    played(play)
+    assert rig.events.emitted == [
+        ("pull_started", {"reference": "tiny:latest"}),
+        ("pulled", {"reference": "tiny:latest", "model": "tiny", "fresh": True}),
+    ]
+
+
+def test_who_wants_the_same_shares_one_pull_and_hears_what_was_told_so_far() -> None:
+    """Each file's last state, not its history."""
+    go, told = Event(), Event()
+    rig = Rig(ScriptedPull([MANIFEST, of(10), of(20), go, of(100), WRITING], a_model("tiny")))
+
+    async def play() -> None:
+        first = rig.pulls.join(WISH)
+        while await rig.one(first) != of(20):
+            pass
+        second = rig.pulls.join(WISH)
+        assert [await rig.one(second), await rig.one(second)] == [MANIFEST, of(20)]
+        go.set()
+        for watching in (first, second):
+            assert await rig.heard(watching) == [of(100), WRITING, DONE]
+
+    played(play)
+    assert rig.begun == 1
+    assert not told.is_set()
+
+
+def test_another_wish_is_another_pull() -> None:
+    """Its parts, its draft and its name are part of what is wished for."""
+    rig = Rig(*(ScriptedPull([], a_model("tiny")) for _ in range(4)))
+
+    async def play() -> None:
+        wishes = (WISH, WISH._replace(name="x"), WISH._replace(parts=(("vae", "a/b"),)), WISH._replace(draft="auto"))
+        for watching in [rig.pulls.join(wish) for wish in wishes]:
+            assert await rig.heard(watching) == [DONE]
+
+    played(play)
+    assert rig.begun == 4
+
+
+def test_mere_progress_is_gathered_to_ten_lines_a_second() -> None:
+    """A status and the end of a file are not kept waiting for it."""
+    steps: list[Step | Event] = [MANIFEST]
+    gates = [Event() for _ in range(4)]
+    for gate, done in zip(gates, (10, 20, 30, 100), strict=True):
+        steps += [of(done), gate]
+    rig = Rig(ScriptedPull([*steps, WRITING], a_model("tiny")))
+
+    async def silent(watching: Watching) -> None:
+        task = asyncio.ensure_future(watching.next())
+        await asyncio.wait([task], timeout=0.02)
+        assert not task.done()
+        task.cancel()
+
+    async def play() -> None:
+        watching = rig.pulls.join(WISH)
+        assert await watching.next() == MANIFEST
+        await silent(watching)
+        gates[0].set()
+        gates[1].set()
+        await silent(watching)
+        await rig.clock.advance(BETWEEN_SECS)
+        assert await watching.next() == of(30)
+        gates[2].set()
+        assert await watching.next() == of(100)
+        gates[3].set()
+        assert [await watching.next(), await watching.next()] == [WRITING, DONE]
+
+    played(play)
+
+
+def test_a_status_comes_behind_what_was_told_before_it() -> None:
+    """The last word about a file whose size nobody knows, too."""
+    rig = Rig(ScriptedPull([MANIFEST, of(7, total=0), WRITING], a_model("tiny")))
+
+    async def play() -> None:
+        assert await rig.heard(rig.pulls.join(WISH)) == [MANIFEST, of(7, total=0), WRITING, DONE]
+
+    played(play)
+
+
+def test_the_leave_of_one_keeps_it_and_the_leave_of_the_last_stops_it() -> None:
+    """What came is kept by the pull itself."""
+    rig = Rig(ScriptedPull([MANIFEST, Event(), WRITING], a_model("tiny")))
+    script = rig.scripts[0]
+
+    async def play() -> None:
+        first, second = rig.pulls.join(WISH), rig.pulls.join(WISH)
+        assert await rig.one(second) == MANIFEST
+        first.close()
+        first.close()
+        assert not script.stopped
+        second.close()
+        await let(script.ended)
+        await rig.clock.settle()
+
+    played(play)
+    assert str(script.stopped[0]) == teaching.pull_left()
+    assert rig.caught_up == 0
+
+
+def test_who_comes_when_it_is_being_stopped_waits_for_its_end_and_begins_anew() -> None:
+    """Two of them would hold the same files."""
+    rig = Rig(ScriptedPull([MANIFEST, Event()]), ScriptedPull([MANIFEST, WRITING], a_model("tiny")))
+
+    async def play() -> None:
+        first = rig.pulls.join(WISH)
+        assert await rig.one(first) == MANIFEST
+        first.close()
+        second = rig.pulls.join(WISH)
+        assert rig.begun == 1
+        assert await rig.heard(second) == [MANIFEST, WRITING, DONE]
+        assert rig.scripts[0].ended.is_set()
+
+    played(play)
+
+
+@pytest.mark.parametrize(
+    ("raised", "heard"),
+    [
+        (NotFound("no such model"), NotFound("no such model")),
+        (RegistryTrouble("it is gone"), RegistryTrouble("it is gone")),
+        (RuntimeError("odd"), Fault(teaching.unexpected("RuntimeError", "odd"))),
+    ],
+)
+def test_an_error_ends_it_for_all_with_the_same_sentence(raised: Exception, heard: BlazarError) -> None:
+    """What nobody foresaw, too; the next who asks begins anew."""
+    go = Event()
+    rig = Rig(ScriptedPull([MANIFEST, go], error=raised), ScriptedPull([], a_model("tiny")))
+
+    async def play() -> None:
+        watching = [rig.pulls.join(WISH), rig.pulls.join(WISH)]
+        for one in watching:
+            assert await rig.one(one) == MANIFEST
+        go.set()
+        for one in watching:
+            with pytest.raises(type(heard)) as said:
+                await one.next()
+            assert str(said.value) == str(heard)
+        assert await rig.heard(rig.pulls.join(WISH)) == [DONE]
+
+    played(play)
+    assert rig.events.emitted[1] == ("pull_failed", {"reference": "tiny:latest", "why": str(heard)})
+
+
+def test_a_pull_that_cannot_be_begun_says_why() -> None:
+    """An address of a registry that is none."""
+
+    def begin() -> ScriptedPull:
+        raise RegistryTrouble("no address")
+
+    async def play() -> None:
+        pulls = Pulls(begin, MemoryEvents(), FakeClock())
+        with pytest.raises(RegistryTrouble, match="no address"):
+            await pulls.join(WISH).next()
+
+    played(play)
+
+
+def test_silence_is_said_after_a_while() -> None:
+    """For whoever has to keep a connection alive."""
+    go = Event()
+    rig = Rig(ScriptedPull([MANIFEST, go], a_model("tiny")))
+
+    async def play() -> None:
+        watching = rig.pulls.join(WISH)
+        assert await rig.one(watching) == MANIFEST
+        task = asyncio.ensure_future(watching.next(15.0))
+        await rig.clock.advance(14.9)
+        assert not task.done()
+        await rig.clock.advance(0.2)
+        assert await task is None
+        go.set()
+        assert await rig.one(watching) == DONE
+
+    played(play)
+
+
+def test_a_stop_of_the_daemon_ends_every_pull_at_once() -> None:
+    """Whoever waits hears why, and nobody begins another."""
+    rig = Rig(ScriptedPull([MANIFEST, Event()]))
+
+    async def play() -> None:
+        watching = rig.pulls.join(WISH)
+        assert await rig.one(watching) == MANIFEST
+        await rig.pulls.start()
+        await rig.pulls.aclose()
+        with pytest.raises(Busy, match="stopping"):
+            await watching.next()
+        with pytest.raises(Busy, match="stopping"):
+            rig.pulls.join(WISH)
+        assert rig.scripts[0].ended.is_set()
+
+    played(play)
+
+
+def test_events_tell_no_secret_of_an_address() -> None:
+    """Who listens to them need not have the token that stood in it."""
+    rig = Rig(ScriptedPull([], a_model("m")))
+
+    async def play() -> None:
+        await rig.heard(rig.pulls.join(Wish("https://me:pass@host.example/m.gguf?token=s#x")))
+
+    played(play)
+    assert {facts["reference"] for _, facts in rig.events.emitted} == {"https://host.example/m.gguf"}

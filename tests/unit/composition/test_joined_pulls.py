@@ -1,0 +1,105 @@
+"""Pulls as the daemon has them, over a registry on loopback."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from blazar.adapters.files.folders import Folders
+from blazar.adapters.telemetry.clock import MonotonicClock
+from blazar.application.models.pulling import DONE, Pulled, Wish
+from blazar.application.models.pulls import Pulls
+from blazar.composition.joined_pulls import joined_pulls
+from blazar.composition.local import Local
+from blazar.composition.pulling import Shelf
+from blazar.domain.errors import ChoiceOpen
+from blazar.domain.fit.machine import imagined
+from tests.fakes.telemetry import MemoryEvents
+from tests.support.gguf_files import tiny
+from tests.support.model_registry import ModelRegistry
+
+GGUF = tiny().build()
+WATCHDOG = 60.0
+
+
+class Rig:
+    """What a daemon has of it."""
+
+    def __init__(self, home: Path, registry: ModelRegistry) -> None:
+        self.local = Local(Folders(home / "config.toml", home / "data"), {"BLAZAR_REGISTRY_BASE": registry.url}, list)
+        self.events, self.caught_up = MemoryEvents(), 0
+        loaded = self.local.settings().loaded
+        self.about: Any = SimpleNamespace(
+            folders=self.local.folders.ensure(),
+            live=SimpleNamespace(config=loaded.config),
+            events=self.events,
+            clock=MonotonicClock(),
+        )
+
+    def make(self) -> Pulls:
+        local = self.local
+        beside: Any = lambda tenants, wanted: imagined((), 16)  # noqa: E731
+        shelf = Shelf(local.catalog, local.weights, local.overlays, local.clock)
+        return joined_pulls(self.about, local.env, shelf, beside, self.catch_up)
+
+    async def catch_up(self) -> None:
+        self.caught_up += 1
+
+    def pull(self, *wishes: Wish) -> list[Pulled | None]:
+        """All at once."""
+
+        async def one(pulls: Pulls, wish: Wish) -> Pulled | None:
+            watching = pulls.join(wish)
+            while (step := await watching.next()) is None or step.status != DONE:
+                pass
+            return watching.pulled
+
+        async def together() -> list[Pulled | None]:
+            pulls = self.make()
+            return await asyncio.wait_for(asyncio.gather(*(one(pulls, wish) for wish in wishes)), WATCHDOG)
+
+        return asyncio.run(together())
+
+
+@pytest.fixture
+def registry() -> Iterator[ModelRegistry]:
+    with closing(ModelRegistry()) as made:
+        yield made
+
+
+@pytest.fixture
+def rig(tmp_path: Path, registry: ModelRegistry) -> Iterator[Rig]:
+    made = Rig(tmp_path, registry)
+    with closing(made.local):
+        yield made
+
+
+def test_two_who_want_the_same_get_one_model_for_one_download(rig: Rig, registry: ModelRegistry) -> None:
+    """And the configuration is read again behind it, once."""
+    repo = registry.publish_hub("me/Tiny-GGUF", {"Tiny-F16.gguf": GGUF})
+    first, second = rig.pull(Wish("me/Tiny-GGUF"), Wish("me/Tiny-GGUF"))
+    assert first == second is not None
+    assert repo.files["Tiny-F16.gguf"].stored.sent == len(GGUF)
+    assert rig.caught_up == 1
+    assert [kind for kind, _ in rig.events.emitted] == ["pull_started", "pulled"]
+
+
+def test_two_wishes_do_not_hinder_each_other(rig: Rig, registry: ModelRegistry) -> None:
+    """Each has a thread and a transfer of its own, and both have one catalog."""
+    registry.publish_hub("me/One-GGUF", {"One-F16.gguf": GGUF})
+    registry.publish_hub("me/Two-GGUF", {"Two-F16.gguf": GGUF + b"\0" * 32})
+    got = rig.pull(Wish("me/One-GGUF"), Wish("me/Two-GGUF"), Wish("me/One-GGUF", "mine"))
+    names = [pulled.model.name for pulled in got if pulled is not None and pulled.model is not None]
+    assert names == ["one-f16", "two-f16", "mine"]
+    assert {row.name for row in rig.local.catalog.list_models()} == set(names)
+
+
+def test_a_choice_says_what_fits_here(rig: Rig, registry: ModelRegistry) -> None:
+    """As the daemon sees the machine."""
+    registry.publish_hub("me/Tiny-GGUF", {"Tiny-F16.gguf": GGUF, "Tiny-Q8_0.gguf": GGUF})
+    with pytest.raises(ChoiceOpen, match="fits, about"):
+        rig.pull(Wish("me/Tiny-GGUF"))
