@@ -35,9 +35,24 @@ GOODBYE_SECONDS: Final = 2.0
 
 
 class ClientReader(asyncio.StreamReader):
-    """Tells of a client's leaving when it happens, not when the bytes before it have been read."""
+    """Tells of a client's leaving when it happens, not when the bytes before it have been read; offers what comes before it is kept."""
 
     on_eof: Callable[[], None] | None = None
+    on_data: Callable[[bytes], bool] | None = None
+    """Whether somebody took it, so that nobody need be woken to read it."""
+    _unread = 0
+
+    def feed_data(self, data: Any) -> None:
+        """From the socket."""
+        if self._unread or self.on_data is None or not self.on_data(data):
+            self._unread += len(data)
+            super().feed_data(data)
+
+    async def read(self, n: int = -1) -> bytes:
+        """What has come and was not taken."""
+        data = await super().read(n)
+        self._unread -= len(data)
+        return data
 
     def feed_eof(self) -> None:
         """From the socket."""
@@ -187,6 +202,13 @@ class ClientConnection(TCPServer):
         self._reader = streams[0]
         self._reader.on_eof = self._on_eof
 
+    def _begun(self) -> None:
+        """A request has come."""
+        self._send_head()
+        self._awaits_head = self._asked = True
+        self._idle_timer.idle = False
+        self._depart()
+
     @property  # type: ignore[override] # the stock class assigns a `ProtocolWrapper` and calls two methods of it
     def protocol(self) -> PlainProtocol:
         """Whom the stock class tells what it reads."""
@@ -194,14 +216,15 @@ class ClientConnection(TCPServer):
 
     @protocol.setter
     def protocol(self, stock: ProtocolWrapper) -> None:
-        self._protocol = PlainProtocol(stock)
+        self._protocol = PlainProtocol(stock, self._begun)
+        self._reader.on_data = self._protocol.take
 
     async def run(self) -> None:
         """Carry requests until either side has enough."""
         try:
             await super().run()
         finally:
-            self._reader.on_eof = None
+            self._reader.on_eof = self._reader.on_data = None
             self._idle_timer.cancel()
             if self._departure is not None:
                 await self._departure

@@ -6,6 +6,7 @@ rest of the connection, to Hypercorn's own protocol (`odd.py`), which stays the 
 
 import asyncio
 import re
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from hypercorn.events import Closed, Event, RawData, Updated
@@ -62,10 +63,10 @@ def plain_head(data: bytes, most: int) -> Head | None:
 
 
 class PlainProtocol:
-    """In the place of Hypercorn's `ProtocolWrapper` on one connection; `stock` is the one it stands for."""
+    """In the place of Hypercorn's `ProtocolWrapper` on one connection; `stock` is the one it stands for. `begun` hears of each request."""
 
-    def __init__(self, stock: ProtocolWrapper) -> None:
-        self._stock = stock
+    def __init__(self, stock: ProtocolWrapper, begun: Callable[[], None]) -> None:
+        self._stock, self._begun = stock, begun
         self._send = stock.send
         self._stream: PlainStream | None = None
         self._left = 0  # bytes of the request's body still to come
@@ -74,17 +75,32 @@ class PlainProtocol:
         self._free: asyncio.Event | None = None  # waited for by a request that came before the last was answered
         self._chunked = self._last = self._whole = False
         self._owed = 0
+        self._busy = False  # something that was read is being worked through
 
     async def initiate(self) -> None:
         """There is nothing to say first."""
         await self._stock.initiate()
+
+    def take(self, data: bytes) -> bool:
+        """One whole request and nothing else, on a connection at rest: it begins here and now, without a task being woken to read it."""
+        if self._stream is not None or self._busy or self._given_up or self._closed:
+            return False
+        head = plain_head(data, self._stock.config.h11_max_incomplete_size)
+        if head is None or len(data) != head.size + head.length:
+            return False
+        self._begin(head, data[head.size :])
+        return True
 
     async def handle(self, event: Event) -> None:
         """From the socket."""
         if self._given_up:
             await self._stock.handle(event)
         elif isinstance(event, RawData):
-            await self._on_bytes(event.data)
+            self._busy = True
+            try:
+                await self._on_bytes(event.data)
+            finally:
+                self._busy = False
         elif isinstance(event, Closed):
             self._closed = True
             await self._drop()
@@ -99,23 +115,24 @@ class PlainProtocol:
                         self._stock.protocol = OddProtocol(self._stock)
                     await self._stock.handle(RawData(data))
                     return
-                await self._begin(head, whole=len(data) - head.size >= head.length)
-                data = data[head.size :]
-                if not self._left:
-                    await self._feed(b"")
+                end = head.size + head.length
+                whole = len(data) >= end
+                self._begin(head, data[head.size : end] if whole else None)
+                data = data[end if whole else head.size :]
             elif self._left:
                 part, data = data[: self._left], data[self._left :]
                 self._left -= len(part)
-                await self._feed(part)
+                if (stream := self._stream) is not None:
+                    await stream.feed(part, more=bool(self._left))
             else:
                 # Nothing more is read meanwhile, so a client that never waits for answers fills its own buffers.
                 self._free = asyncio.Event()
                 await self._free.wait()
 
-    async def _begin(self, head: Head, *, whole: bool) -> None:
+    def _begin(self, head: Head, body: bytes | None) -> None:
         stock = self._stock
-        self._left, self._last, self._whole = head.length, False, False
-        await self._send(Updated(idle=False))
+        self._left, self._last, self._whole = head.length if body is None else 0, False, False
+        self._begun()
         stream = self._stream = PlainStream(
             stock.app,
             stock.config,
@@ -127,11 +144,7 @@ class PlainProtocol:
             self._answer,
             _STREAM,
         )
-        stream.begin(head.method, head.target, head.headers, dict(stock.state), whole=whole)
-
-    async def _feed(self, part: bytes) -> None:
-        if (stream := self._stream) is not None:
-            await stream.feed(part, more=bool(self._left))
+        stream.begin(head.method, head.target, head.headers, dict(stock.state), body)
 
     async def _answer(self, event: StreamEvent) -> None:
         """From the application."""

@@ -51,10 +51,14 @@ class Inbox:
         else:
             await self.put(message)
 
-    async def put(self, message: Message) -> None:
-        """One at a time."""
+    def hold(self, message: Message) -> None:
+        """The first one, for which there is room."""
         self._messages.append(message)
         self._tell()
+
+    async def put(self, message: Message) -> None:
+        """One at a time."""
+        self.hold(message)
         if len(self._messages) > self._most:
             self._room = self._loop.create_future()
             try:
@@ -106,7 +110,7 @@ class Inboxes:
 
 
 class PlainStream(HTTPStream):
-    """`begin`, then `feed` until the body is whole; what the app says comes by `send`, as of any stream of Hypercorn's."""
+    """`begin`, then `feed` until a body that did not come with its head is whole; what the app says comes by `send`, as of any stream of Hypercorn's."""
 
     app: Any
     scope: Any  # an ASGI scope, in our words and not in the typed ones of the server
@@ -114,9 +118,9 @@ class PlainStream(HTTPStream):
     _inbox: Inbox
 
     def begin(
-        self, method: str, target: bytes, headers: list[tuple[bytes, bytes]], state: dict[str, Any], *, whole: bool
+        self, method: str, target: bytes, headers: list[tuple[bytes, bytes]], state: dict[str, Any], body: bytes | None
     ) -> None:
-        """Start the app on a request whose head is known; `whole`: its body will be fed at once."""
+        """Start the app on a request whose head is known; `body` is all of it, or None where it is to be fed."""
         self.start_time = time()
         path, _, query = target.partition(b"?")
         text = path.decode("ascii")
@@ -135,9 +139,11 @@ class PlainStream(HTTPStream):
             "server": self.server,
             "state": state,
             "extensions": {},
-            ARRIVED: whole,
+            ARRIVED: body is not None,
         }
         self._inbox = Inbox(self.config.max_app_queue_size)
+        if body is not None:
+            self._inbox.hold({"type": "http.request", "body": body, "more_body": False})
         # The server's own boundary: what an app raises is logged, and answered with a 500 where nothing was said yet.
         self.task_group.spawn(_handle, self.app, self.config, self.scope, self._inbox.get, self.app_send, None, None)
 
