@@ -5,14 +5,13 @@ No registry stands behind it: there is nothing to choose, to search, or to be to
 
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
+from blazar.adapters.net.asking import AskedByWeb
 from blazar.adapters.net.probes import told_of
-from blazar.adapters.net.ranges import RangedFile
 from blazar.adapters.net.web import Web
-from blazar.application.ports.downloads import Wanted
-from blazar.application.ports.remote import Found, Listing, Offer, Parcel, Part, RemoteFile, RemoteModels
+from blazar.application.ports.remote import Listing, Offer, Parcel, Part, RemoteFile
 from blazar.domain import repository, teaching
 from blazar.domain.addresses import is_loopback
-from blazar.domain.errors import BlazarError, Malformed, Unserved
+from blazar.domain.errors import Malformed
 from blazar.domain.parcels import Role
 from blazar.domain.references import RemoteRef
 from blazar.domain.weight_names import SUFFIX, is_projector, quant_of, shard_name, shard_of
@@ -21,14 +20,14 @@ MOST_SHARDS = 256
 """Each is asked for its length; published models have fewer than a hundred."""
 
 
-class DirectFile(RemoteModels):
+class DirectFile(AskedByWeb):
     """The host of one address."""
 
     def __init__(self, address: str) -> None:
         parts = urlsplit(address)
         if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
             raise Malformed(teaching.reference_insecure(parts.netloc.rpartition("@")[2]), "model")
-        self._web = Web(f"{parts.scheme}://{parts.netloc}")
+        super().__init__(Web(f"{parts.scheme}://{parts.netloc}"))
 
     def listing(self, ref: RemoteRef) -> Listing:
         files = tuple(self._files(ref.file))
@@ -43,21 +42,6 @@ class DirectFile(RemoteModels):
         elif repository.is_adapter(files[0].name):
             role = Role.ADAPTER
         return Parcel(ref, tuple(Part(role, file) for file in files))
-
-    def wanted(self, file: RemoteFile, path: str) -> Wanted:
-        return Wanted(file.at, path, file.name, file.size, file.sha256)
-
-    def search(self, word: str, limit: int) -> tuple[Found, ...]:  # noqa: ARG002 - there is nothing to bound
-        raise Unserved(teaching.remote_no_search(self._web.host, word[:80]))
-
-    def open(self, file: RemoteFile) -> RangedFile:
-        return RangedFile(self._web, file.at, file.name, file.size)
-
-    def stop(self, why: BlazarError) -> None:
-        self._web.stop(why)
-
-    def close(self) -> None:
-        self._web.close()
 
     def _files(self, address: str) -> list[RemoteFile]:
         """The file, or all shards of its set, which lie beside each other."""

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from urllib.parse import quote, urlencode, urljoin
 
+from blazar.adapters.net.asking import AskedByWeb
 from blazar.adapters.net.hub_parcels import Contents, chosen
 from blazar.adapters.net.hub_rows import About, Row, about_of, found_of, row_of
 from blazar.adapters.net.probes import told_of
-from blazar.adapters.net.ranges import RangedFile
 from blazar.adapters.net.web import Web
 from blazar.application.ports.downloads import Wanted
-from blazar.application.ports.remote import Found, Listing, Offer, Parcel, Part, RemoteFile, RemoteModels
+from blazar.application.ports.remote import Found, Listing, Offer, Parcel, Part, RemoteFile
 from blazar.domain import teaching
 from blazar.domain.errors import BlazarError, ChoiceOpen, NotFound
 from blazar.domain.parcels import Role, Words
@@ -37,11 +37,11 @@ _SAID = ("downloads", "likes", "gated", "lastModified", "siblings", "gguf", "saf
 """What a search shall say of each repository."""
 
 
-class HuggingFace(RemoteModels):
+class HuggingFace(AskedByWeb):
     """Repositories of models, on their `main` branch."""
 
     def __init__(self, base: str = BASE, token: str = "") -> None:
-        self._web = Web(base, token, variable=VARIABLE)
+        super().__init__(Web(base, token, variable=VARIABLE))
         self._token = token.strip()
 
     def listing(self, ref: RemoteRef) -> Listing:
@@ -78,15 +78,6 @@ class HuggingFace(RemoteModels):
             raise self._web.garbled("its listing is no list")
         found = [one for one in map(found_of, rows[:limit]) if one is not None]
         return tuple(sorted(found, key=lambda one: -one.downloads))
-
-    def open(self, file: RemoteFile) -> RangedFile:
-        return RangedFile(self._web, file.at, file.name, file.size)
-
-    def stop(self, why: BlazarError) -> None:
-        self._web.stop(why)
-
-    def close(self) -> None:
-        self._web.close()
 
     def _rows(self, ref: RemoteRef, notes: list[str]) -> Iterator[Row]:
         """Every file that can be named in an address; that there are more than are looked at is noted."""

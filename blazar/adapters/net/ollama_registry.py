@@ -10,6 +10,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from blazar.adapters.net.asking import AskedByWeb
 from blazar.adapters.net.ollama_layers import (
     LONGEST_TEXT,
     MOST_TEXTS,
@@ -20,12 +21,10 @@ from blazar.adapters.net.ollama_layers import (
     parts_of,
     words_of,
 )
-from blazar.adapters.net.ranges import RangedFile
 from blazar.adapters.net.web import Web
-from blazar.application.ports.downloads import Wanted
-from blazar.application.ports.remote import Found, Listing, Offer, Parcel, RemoteFile, RemoteModels
+from blazar.application.ports.remote import Listing, Offer, Parcel
 from blazar.domain import teaching
-from blazar.domain.errors import BlazarError, NotFound, Unserved
+from blazar.domain.errors import BlazarError, NotFound
 from blazar.domain.parcels import Role
 from blazar.domain.references import RemoteRef
 
@@ -43,11 +42,11 @@ _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 
 
-class OllamaRegistry(RemoteModels):
+class OllamaRegistry(AskedByWeb):
     """Models of a registry that speaks ollama's manifests."""
 
     def __init__(self, base: str = BASE) -> None:
-        self._web = Web(base)
+        super().__init__(Web(base))
 
     def listing(self, ref: RemoteRef) -> Listing:
         asked = self._offer(ref, ref.tag)
@@ -74,21 +73,6 @@ class OllamaRegistry(RemoteModels):
         with ThreadPoolExecutor(AT_ONCE) as pool:
             bodies = list(pool.map(lambda layer: self._text(ref, layer, name), texts))
         return Parcel(ref, parts, words_of(list(zip(texts, bodies, strict=True)), name, self._web.garbled))
-
-    def wanted(self, file: RemoteFile, path: str) -> Wanted:
-        return Wanted(file.at, path, file.name, file.size, file.sha256)
-
-    def search(self, word: str, limit: int) -> tuple[Found, ...]:  # noqa: ARG002 - there is nothing to bound
-        raise Unserved(teaching.remote_no_search(self._web.host, word[:80]))
-
-    def open(self, file: RemoteFile) -> RangedFile:
-        return RangedFile(self._web, file.at, file.name, file.size)
-
-    def stop(self, why: BlazarError) -> None:
-        self._web.stop(why)
-
-    def close(self) -> None:
-        self._web.close()
 
     def _tags(self, ref: RemoteRef) -> list[str]:
         """The tags beside the one that was asked for; none where the registry does not say."""

@@ -1,0 +1,28 @@
+"""What every registry over HTTP does alike."""
+
+import pytest
+
+from blazar.adapters.net.asking import AskedByWeb
+from blazar.adapters.net.direct import DirectFile
+from blazar.adapters.net.huggingface import HuggingFace
+from blazar.adapters.net.ollama_registry import OllamaRegistry
+from blazar.application.ports.downloads import Wanted
+from blazar.application.ports.remote import RemoteFile
+from blazar.domain.errors import Unserved
+
+
+@pytest.mark.parametrize("kind", [DirectFile, OllamaRegistry])
+def test_files_are_anybody_s_and_there_is_no_search(kind: type[AskedByWeb]) -> None:
+    """No token goes along; who searches is told where it is possible."""
+    registry = kind("https://models.test/m.gguf")  # type: ignore[arg-type] # each takes an address
+    file = RemoteFile("m.gguf", 7, "https://models.test/m.gguf", "ab")
+    assert registry.wanted(file, "/d/m.gguf") == Wanted(file.at, "/d/m.gguf", "m.gguf", 7, "ab")
+    with pytest.raises(Unserved, match="models.test"):
+        registry.search("word", 3)
+    registry.close()
+
+
+def test_one_kind_says_otherwise() -> None:
+    """Hugging Face has both: a search, and tokens."""
+    assert HuggingFace.search is not AskedByWeb.search
+    assert HuggingFace.wanted is not AskedByWeb.wanted
