@@ -17,7 +17,7 @@ def test_files_are_anybody_s_and_there_is_no_search(kind: type[AskedByWeb]) -> N
     registry = kind("https://models.test/m.gguf")  # type: ignore[arg-type] # each takes an address
     file = RemoteFile("m.gguf", 7, "https://models.test/m.gguf", "ab")
     assert registry.wanted(file, "/d/m.gguf") == Wanted(file.at, "/d/m.gguf", "m.gguf", 7, "ab")
-    with pytest.raises(Unserved, match="models.test"):
+    with pytest.raises(Unserved, match=r"models\.test"):
         registry.search("word", 3)
     registry.close()
 
