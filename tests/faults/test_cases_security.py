@@ -67,7 +67,7 @@ def test_a_scoped_key_may_use_its_models_and_no_other(cases: Daemon, path: str) 
     ask(cases, "POST", "/api/evict", {"model": "other"})
     got = ask(cases, "POST", path, body_of(path, "other"), SCOPED)
     assert got.status == 403
-    assert b"limited to its models, and 'other' is not among them" in got.body
+    assert b"may use e, m:latest, and not 'other'" in got.body
     assert "other" not in [row["name"] for row in ask(cases, "GET", "/api/ps").json()["models"]]
     for spelling in ("m", "m:latest", "M"):
         assert ask(cases, "POST", path, body_of(path, spelling), SCOPED).status == 200, spelling

@@ -128,7 +128,7 @@ def test_a_prompt_longer_than_the_window_is_a_400_with_sizes_and_levers(
         assert f"prompt is too long: 701 tokens > {window}. This model's maximum context length is" in said(
             got, dialect
         )
-        assert "raise ctx" in said(got, dialect)
+        assert "trained for no more: shorten the prompt" in said(got, dialect)
 
 
 @pytest.mark.parametrize("path", ["/v1/completions", "/api/generate"])

@@ -214,7 +214,7 @@ def test_a_slot_that_may_use_less_than_the_window_advises_its_own_key(tmp_path: 
     daemon.config_file.write_text(f"{ONE_THREAD}{keys}512\n")
     with daemon:
         answer = daemon.ask("POST", CHATS["openai"], {**body, "messages": [{"role": "user", "content": "w" * 6000}]})
-        assert "raise ctx" in message(answer.json())
+        assert "trained for no more: shorten the prompt" in message(answer.json())
 
 
 def test_an_input_that_does_not_fit_is_cut_only_on_request(gateway: Gateway) -> None:
