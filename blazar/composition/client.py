@@ -42,7 +42,7 @@ class ClientRoot(Root):
         return SystemProcesses()
 
     def target(self) -> Target:
-        return find_target(self._args.target, self.env, self.places.run, self.processes)
+        return find_target(self._args.target, self.env, self.places.run, self.processes, self.places.config_file)
 
     def client(self) -> "DaemonClient":
         target = self.target()

@@ -106,7 +106,7 @@ from blazar.composition.joined_pulls import joined_pulls
 from blazar.composition.keys import key_pages
 from blazar.composition.lifespan import Closing
 from blazar.composition.preview import Beside, PreviewBeside, open_registry
-from blazar.composition.pulling import Shelf
+from blazar.composition.pulling import Shelf, unlisted_in
 from blazar.composition.raw_lanes import raw_lane
 from blazar.composition.reloading import Applier, ApplyAll, Source
 from blazar.composition.samplers import SamplerDefaults
@@ -322,6 +322,7 @@ class Daemon(containers.DeclarativeContainer):
         begun=providers.Singleton(DiskWorkshop, folders.engines, disk).provided.begun,
         workers=providers.Callable(partial, worker_rows, workers, providers.Callable(partial, workers_named, live)),
         flaw=builds.provided.flaw,
+        unlisted=providers.Callable(partial, unlisted_in, folders.models),
     )
 
     finder = providers.Singleton(SystemEngineFinder, env)
@@ -393,9 +394,9 @@ class Daemon(containers.DeclarativeContainer):
         blobs,
         catch_up,
     )
-    pulls = providers.Singleton(
-        joined_pulls, foundation, env, providers.Singleton(Shelf, catalog, weights, overlays, clock), beside, catch_up
-    )
+    shelf = providers.Singleton(Shelf, catalog, weights, overlays, clock)
+    noticed = supervisor.provided.look_at_catalog
+    pulls = providers.Singleton(joined_pulls, foundation, env, shelf, beside, catch_up, notice=noticed)
     fit = providers.Singleton(Fit, providers.Singleton(PreviewBeside, preview), supervisor.provided.tenants)
     blueprints = providers.List(
         providers.Singleton(meta_blueprint, providers.Singleton(Meta, clock, meter, blazar.__version__)),

@@ -17,11 +17,17 @@ def joined_pulls(
     shelf: Shelf,
     beside: Beside,
     catch_up: Callable[[], Awaitable[None]],
+    *,
+    notice: Callable[[], None],
 ) -> Pulls:
-    """What they are made of."""
+    """What they are made of. `notice` has whoever serves see the catalog as it is now: a request right behind a pull is not the old model's."""
     pulling = Pulling(foundation.folders, env, lambda: foundation.live.config, shelf)
 
     def begin() -> OnePull:
         return JudgedPull(pulling(), lambda: beside((), Wanted()))
 
-    return Pulls(begin, foundation.events, foundation.clock, catch_up)
+    async def behind_each() -> None:
+        await catch_up()
+        notice()
+
+    return Pulls(begin, foundation.events, foundation.clock, behind_each, pulling.mended)

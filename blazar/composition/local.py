@@ -124,6 +124,7 @@ class Local:
         from blazar.application.ops.diagnose import Diagnose, Installation
         from blazar.application.ops.worker_report import worker_rows
         from blazar.composition.cautions import open_door
+        from blazar.composition.pulling import unlisted_in
 
         problems = self._config_problems()
         loaded = None if problems else self.settings().loaded
@@ -144,14 +145,13 @@ class Local:
         census, disk = SystemCensus(), SystemDisk()
         parts = (self.engine_rows, self.catalog, self.weights, disk)
         diagnose = Diagnose(installation, census, *parts, lister=engines.lister, begun=engines.workshop.begun)
-        diagnose = replace(diagnose, flaw=engines.flaw)
+        diagnose = replace(diagnose, flaw=engines.flaw, unlisted=partial(unlisted_in, self.folders.models))
         if loaded is not None:
-            workers = partial(worker_rows, RpcWorkers(), lambda: loaded.config.workers_named)
             diagnose = replace(
                 diagnose,
                 updates=partial(self._update_rows, loaded.config.engine_check_secs),
                 forks=partial(self._fork_rows, loaded.config),
-                workers=workers,
+                workers=partial(worker_rows, RpcWorkers(), lambda: loaded.config.workers_named),
             )
         return asyncio.run(diagnose())
 
@@ -466,10 +466,12 @@ def _came_from(model: "Model") -> dict[str, Any]:
     """Where it was pulled from; nothing of a model that was imported."""
     if model.origin is None:
         return {}
+    from blazar.domain.harmless import public
     from blazar.domain.wire.stamps import rfc3339
 
     origin = model.origin
-    facts = {"pulled_from": origin.reference, "pulled_at": rfc3339(origin.pulled_at), "artefact": origin.artefact}
+    at = rfc3339(origin.pulled_at)
+    facts = {"pulled_from": public(origin.reference), "pulled_at": at, "artefact": origin.artefact}
     return {**facts, "license": origin.licence} if origin.licence else facts
 
 

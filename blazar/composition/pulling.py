@@ -1,13 +1,17 @@
 """How models are pulled, by a verb and in the daemon. Nothing of HTTP is imported before a pull is made, which may be in a thread."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from blazar.adapters.files.folders import Folders
-from blazar.adapters.files.landing import DiskLanding
+from blazar.adapters.files.landing import BESIDE_MODELS, DiskLanding, landing_root
+from blazar.adapters.files.placements import DiskPlacements, unlisted
+from blazar.application.models.abreast import Abreast
+from blazar.application.models.mending import MendPlacements
 from blazar.application.ports.catalog import ModelCatalog
 from blazar.application.ports.clock import Clock
 from blazar.application.ports.overlays import Overlays
@@ -44,6 +48,7 @@ class Pulling:
     env: Mapping[str, str]
     config: Callable[[], "Config"]
     shelf: Shelf
+    _abreast: Abreast = field(default_factory=Abreast, init=False)
     _lock: Lock = field(default_factory=Lock, init=False)
     _throttle: "Throttle | None" = field(default=None, init=False)
 
@@ -55,11 +60,15 @@ class Pulling:
         from blazar.application.models.placing import PlaceModel
         from blazar.application.models.placing_adapter import PlaceAdapter
         from blazar.application.models.pull_model import PullModel, Transport
-        from blazar.composition.registries import open_registry, registry_hosts
+        from blazar.composition.registries import open_registry, own_hub, registry_hosts
 
         folders, shelf, disk = self.folders.ensure(), self.shelf, SystemDisk()
-        landing = DiskLanding(folders.downloads)
-        landing.sweep(time.time() - KEPT_SECS)
+        landing = DiskLanding(landing_root(folders.downloads, folders.models))
+        for root in (folders.downloads, folders.models / BESIDE_MODELS):  # either may have been the one before
+            DiskLanding(root).sweep(time.time() - KEPT_SECS)
+        placements = self._placements()
+        mend = MendPlacements(shelf.catalog, shelf.weights, shelf.overlays, placements)
+        mend.all(landing)
         adapters = folders.models / ADAPTERS
 
         def hosts() -> tuple[str, ...]:
@@ -77,10 +86,25 @@ class Pulling:
                 ),
                 disk,
                 landing,
+                own_hub(self.env),
             ),
-            PlaceModel(shelf.catalog, shelf.weights, shelf.overlays, shelf.clock),
+            PlaceModel(shelf.catalog, shelf.weights, shelf.overlays, shelf.clock, placements),
             PlaceAdapter(DiskWeightFiles(adapters), landing, shelf.clock, str(adapters)),
+            mend,
+            self._abreast,
         )
+
+    def mended(self) -> bool:
+        """Puts right what a process left that died while it entered a model; whether there was anything."""
+        placements, shelf = self._placements(), self.shelf
+        if not placements.names():
+            return False
+        landing = DiskLanding(landing_root(self.folders.downloads, self.folders.models))
+        MendPlacements(shelf.catalog, shelf.weights, shelf.overlays, placements).all(landing)
+        return True
+
+    def _placements(self) -> DiskPlacements:
+        return DiskPlacements(self.folders.placing, self.folders.models)
 
     def _shared(self) -> "Throttle":
         from blazar.adapters.net.throttle import Throttle
@@ -89,6 +113,11 @@ class Pulling:
             if self._throttle is None:
                 self._throttle = Throttle(lambda: self.config().download_speed_limit_mb, time.monotonic)
             return self._throttle
+
+
+def unlisted_in(models: Path, known: Collection[str]) -> Iterator[tuple[str, int]]:
+    """Weight files of the models folder that no row names; LoRAs have none."""
+    return unlisted(models, known, (ADAPTERS,))
 
 
 def pull_here(local: "Local") -> "PullModel":

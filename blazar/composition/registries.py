@@ -2,9 +2,10 @@
 
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from blazar.domain import teaching
-from blazar.domain.addresses import is_loopback
+from blazar.domain.addresses import is_inside, is_loopback
 from blazar.domain.errors import Malformed
 from blazar.domain.references import HF, URL, RemoteRef
 
@@ -14,7 +15,10 @@ if TYPE_CHECKING:
 
 BASES = ("BLAZAR_REGISTRY_BASE", "HF_ENDPOINT")
 TOKENS = ("BLAZAR_REGISTRY_TOKEN", "HF_TOKEN")
-"""Variables that name another hub than Hugging Face, and the token for it; of two that are set the first counts."""
+"""Variables that name another hub than Hugging Face, and the token for it; of two that are set the first counts.
+
+Hugging Face's own token is sent to no hub that only `BLAZAR_REGISTRY_BASE` names.
+"""
 
 
 def registry_hosts(config: "Config") -> tuple[str, ...]:
@@ -29,10 +33,25 @@ def open_registry(env: Mapping[str, str], ref: RemoteRef, hosts: Collection[str]
     if ref.registry == URL:
         from blazar.adapters.net.direct import DirectFile
 
+        _check_outside(ref.file, hosts)
         return DirectFile(ref.file)
     from blazar.adapters.net.ollama_registry import OllamaRegistry
 
     return OllamaRegistry(_base(ref.host, hosts)) if ref.host else OllamaRegistry()
+
+
+def _check_outside(address: str, hosts: Collection[str]) -> None:
+    """Whoever may pull could else try out which machines and ports of this network answer. This machine itself may be asked."""
+    parts = urlsplit(address)
+    host = parts.hostname or ""
+    named = {parts.netloc.rpartition("@")[2].lower(), host.lower()}
+    if is_inside(host) and not is_loopback(host) and not named & {known.lower() for known in hosts}:
+        raise Malformed(teaching.pull_inside(host), "model")
+
+
+def own_hub(env: Mapping[str, str]) -> str:
+    """The hub that is asked in Hugging Face's place; "" where that is asked."""
+    return env.get(next(filter(env.get, BASES), ""), "")
 
 
 def _hub(env: Mapping[str, str]) -> "RemoteModels":
@@ -41,12 +60,19 @@ def _hub(env: Mapping[str, str]) -> "RemoteModels":
 
     named = next(filter(env.get, BASES), "")
     base = secure_base(named, env[named]) if named else BASE
-    return HuggingFace(base, next(filter(None, map(env.get, TOKENS)), ""))
+    theirs = (
+        "HF_ENDPOINT",
+        "",
+    )  # Hugging Face's own token is for it, and for what its own tools take for it (case H13)
+    known = {env.get(name, "").rstrip("/") for name in theirs} | {BASE}
+    tokens = TOKENS if named in theirs or base.rstrip("/") in known else TOKENS[:1]
+    variable = next(filter(env.get, tokens), tokens[-1])
+    return HuggingFace(base, env.get(variable, ""), variable)
 
 
 def _base(host: str, hosts: Collection[str]) -> str:
     """Where it answers: over https, on this machine in the clear. A row of the catalog may name one that was configured once."""
     if host.lower() not in {known.lower() for known in hosts}:
-        raise Malformed(teaching.registry_not_configured(host), "model")
+        raise Malformed(teaching.registry_not_configured(host, tuple(hosts)), "model")
     bare = host.partition("]")[0].lstrip("[") if host.startswith("[") else host.partition(":")[0]
     return f"{'http' if is_loopback(bare) else 'https'}://{host}"

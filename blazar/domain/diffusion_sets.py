@@ -82,6 +82,32 @@ GGUF_NAMES: Final = {
 """What converters write as `general.architecture` of a diffusion model, to its family."""
 
 
+_HINTS: Final = (
+    *(
+        "flux",
+        "sd1",
+        "sd2",
+        "sd3",
+        "sdxl",
+        "stable",
+        "diffusion",
+        "image",
+        "wan",
+        "chroma",
+        "lumina",
+        "hidream",
+        "cosmos",
+    ),
+    *("ltxv", "hyvid", "anima", "aura", "ernie", "ovis"),
+)
+"""Words in what publishers call diffusion models. A hint: tensors decide."""
+
+
+def may_draw(name: str) -> bool:
+    """Whether it is worth a request to look into a GGUF file of that name: most hold language models."""
+    return any(hint in name.lower() for hint in _HINTS)
+
+
 class Drawing(NamedTuple):
     """What a file says about itself: its family, and whether decoder and text encoders lie inside."""
 

@@ -27,7 +27,7 @@ from collections.abc import Callable, Sequence
 
 from blazar.domain import teaching
 from blazar.domain.choices import Choice, judged, told_choices
-from blazar.domain.harmless import harmless
+from blazar.domain.harmless import harmless, public
 
 
 class BlazarError(Exception):
@@ -76,7 +76,7 @@ class ModelNotFound(NotFound):
     field = "model"
 
     def __init__(self, name: str, near: Sequence[str] = ()) -> None:
-        super().__init__(teaching.model_not_found(name, near))
+        super().__init__(teaching.model_not_found(public(name) if "://" in name else name, near))
         self.name, self.near = name, tuple(near)
 
 
@@ -94,6 +94,12 @@ class ChoiceOpen(NotFound):
         self.repo, self.files, self.asked = repo, files, asked
         self.choices = tuple(Choice(*choice) for choice in choices)
         super().__init__(told_choices(repo, self.choices, files=files, asked=asked))
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """What stands beside the sentence in an answer of the API."""
+        said = [choice._asdict() for choice in self.choices]
+        return {"repo": self.repo, "choices": said, "files": self.files, "asked": self.asked}
 
     def judged(self, verdict: Callable[[int], str]) -> "ChoiceOpen":
         """The same with what fits; `verdict` says it of a size in bytes (`fit/about.py`)."""
@@ -169,6 +175,22 @@ class BadModelFile(Malformed):
     def __init__(self, path: str, why: str) -> None:
         super().__init__(teaching.not_a_model_file(path, why))
         self.path, self.why = path, why
+
+
+class BrokenThere(BadModelFile):
+    """The same of a file that is as its registry has it; the sentence names what was asked for."""
+
+    def __init__(self, reference: str, file: str, why: str) -> None:
+        Malformed.__init__(self, teaching.pull_broken_there(reference, file, why))
+        self.path, self.why = file, why
+
+
+class PartsMissing(Malformed):
+    """A diffusion model without all that it needs to draw. `lacking` has alternatives as `vae or tae`."""
+
+    def __init__(self, path: str, family: str, lacking: Sequence[str]) -> None:
+        super().__init__(teaching.parts_missing(path, family, lacking), "with")
+        self.family, self.lacking = family, tuple(lacking)
 
 
 class BadWeights(BadModelFile):

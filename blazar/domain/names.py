@@ -74,6 +74,18 @@ def resolve(name: str, known: Collection[str]) -> str:
     return name
 
 
+def twin(name: str, known: Collection[str]) -> str:
+    """The other name that cannot be told from this one where a file system or a client ignores case; "" where there is none."""
+    if name in known:
+        return ""
+    same = _folded(name)
+    return next((one for one in sorted(known) if _folded(one) == same), "")
+
+
+def _folded(name: str) -> str:
+    return untagged(name.casefold())
+
+
 def untagged(name: str) -> str:
     """Without `:latest`, which ollama's clients say where no tag is meant: what they make under `m:latest` they ask for as `m`."""
     return name.removesuffix(":latest")

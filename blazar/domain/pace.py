@@ -1,10 +1,20 @@
-"""How fast bytes come, over the last few seconds, and how long the rest will take. Pure: it is told what time it is."""
+"""How much has come, how fast, over the last few seconds, and how long the rest will take. Pure: it is told what time it is."""
 
 from math import exp
 from typing import Final
 
 SPAN_SECS: Final = 5.0
 """What is older than that counts for a third: long enough that one slow second does not look like the end, short enough to notice a change."""
+
+
+def amount(count: int, whole: int) -> str:
+    """Bytes in the unit of the whole, so that the two can be compared at a glance, and neither reads as nothing."""
+    largest = max(count, whole)
+    if largest >= 2**30:
+        return f"{count / 2**30:.2f} GiB"
+    if largest >= 2**20:
+        return f"{count / 2**20:.1f} MiB"
+    return f"{count / 2**10:.1f} KiB" if largest >= 2**10 else f"{count} bytes"
 
 
 class Pace:

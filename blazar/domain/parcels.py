@@ -35,7 +35,7 @@ class Origin(NamedTuple):
     """Where a model was pulled from. `reference` pulls it again; `artefact` tells whether it would be another (case H11).
 
     `marks` tell what is in each of its files, in the row's order, then in its draft and in its projector ("": unknown, or none):
-    what the next pull needs and is there already is not fetched again.
+    what the next pull needs and is there already is not fetched again. `sha256:…` is what the bytes were compared with when they came.
     """
 
     reference: str

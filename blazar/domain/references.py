@@ -11,6 +11,7 @@ from typing import NamedTuple
 from blazar.domain import teaching
 from blazar.domain.addresses import is_loopback
 from blazar.domain.errors import BadName, Malformed
+from blazar.domain.harmless import public
 from blazar.domain.names import LONGEST_NAME, check_name, name_from_file, untagged
 from blazar.domain.weight_names import SUFFIX, quant_of, shard_of
 
@@ -86,6 +87,16 @@ class RemoteRef(NamedTuple):
             return f"{HF}:{self.repo}/{self.file}"
         return f"{self.host}/" * bool(self.host) + f"{self.registry}:" * (not self.host) + self._tagged()
 
+    def is_spelled(self, reference: str) -> bool:
+        """Whether a reference means the same. Case counts in an address, and in no registry's names."""
+        own = str(self)
+        return own == reference or (self.registry != URL and own.lower() == reference.lower())
+
+    @property
+    def public(self) -> str:
+        """The same as sentences have it."""
+        return public(str(self))
+
     def _tagged(self) -> str:
         return f"{self.repo}:{self.tag}" if self.tag else self.repo
 
@@ -127,13 +138,24 @@ def pull_reference(text: str, hosts: Collection[str] = ()) -> RemoteRef:
     if (named := parse_reference(word, hosts)) is not None:
         return named
     if _is_path(word):
-        raise Malformed(teaching.pull_is_a_path(word[:200]), "model")
+        raise Malformed(teaching.pull_is_a_path(_public_path(word)[:200]), "model")
     if "://" in word:
         return _address(word, hosts)
     found = _hosted(word, hosts) or _plain_word(word) or _file(word, word)
     if found is None:
         raise _no_reference(word)
     return found
+
+
+def at_home(text: str, hub: str) -> str:
+    """An address of one's own hub, as its pages show it, in the words for Hugging Face's; anything else as it is."""
+    word, base = text.strip(), hub.rstrip("/") + "/"
+    return f"hf://{word[len(base) :]}" if hub and word.lower().startswith(base.lower()) else text
+
+
+def host_of(text: str) -> str:
+    """The registry's host that `text` names, if it names one; what is no host is none that anybody has configured."""
+    return text.strip().rpartition("://")[2].partition("/")[0]
 
 
 def candidates(ref: RemoteRef) -> tuple[RemoteRef, ...]:
@@ -181,7 +203,13 @@ def _cut(stem: str) -> str:
 
 
 def _no_reference(whole: str) -> Malformed:
-    return Malformed(teaching.bad_reference(whole[:200]), "model")
+    return Malformed(teaching.bad_reference(public(whole)[:200]), "model")
+
+
+def _public_path(word: str) -> str:
+    """A file may be called anything; what only ends like one may be an address with a password."""
+    here = word.startswith(("/", ".", "~")) or _DRIVE.match(word) is not None
+    return word if here else public(word)
 
 
 def _is_path(word: str) -> bool:
@@ -288,7 +316,7 @@ def _hosted(word: str, hosts: Collection[str]) -> RemoteRef | None:
     if host not in {known.lower() for known in hosts}:
         dotted = ("." in host or host == "localhost") and "/" in match["repo"] and not word.lower().endswith(_FILES)
         if dotted or ":" in host or "[" in host:
-            raise Malformed(teaching.registry_not_configured(host), "model")
+            raise Malformed(teaching.registry_not_configured(host, tuple(hosts)), "model")
         return None
     return _tagged(match, host)
 
@@ -309,7 +337,7 @@ def _address(word: str, hosts: Collection[str]) -> RemoteRef:
     if not file.lower().endswith(SUFFIX):
         found = _hosted(word.partition("://")[2].rstrip("/"), hosts)
         if found is None:
-            raise Malformed(teaching.address_no_gguf(word[:200]), "model")
+            raise Malformed(teaching.address_no_gguf(public(word)[:200]), "model")
         return found
     stem = file[: -len(SUFFIX)]
     if (

@@ -91,6 +91,12 @@ def adapter_folder(paths: Iterable[str]) -> tuple[str, ...]:
     return (ADAPTER_WEIGHTS, ADAPTER_CONFIG) if whole else ()
 
 
+def is_of_peft(path: str, paths: Iterable[str]) -> bool:
+    """Whether a file is the weights of such a LoRA, in whatever folder."""
+    folder, _, name = path.rpartition("/")
+    return name == ADAPTER_WEIGHTS and f"{folder}/{ADAPTER_CONFIG}".lstrip("/") in set(paths)
+
+
 def checkpoints(paths: Iterable[str]) -> list[str]:
     """Files that are a whole model each, as image models are published; folders of a pipeline hold parts of one."""
     return [

@@ -6,6 +6,8 @@ Clients match on these: rewording one is a breaking change, shows up in the gold
 from collections.abc import Collection, Sequence
 from math import ceil, floor
 
+from blazar.domain.pace import amount
+
 
 def _list(words: Sequence[str]) -> str:
     return ", ".join(words)
@@ -28,7 +30,8 @@ def bad_name(name: str) -> str:
 def model_not_found(name: str, near: Sequence[str]) -> str:
     hint = f"; did you mean {_or(near)}?" if near else ""
     # No name is longer than that (`names.LONGEST_NAME`); an answer must not repeat a megabyte to its sender.
-    return f"model '{name[:200]}' not found{hint} (blazar list shows what is here; blazar import PATH adds one)"
+    ways = "blazar list shows what is here; blazar pull REF downloads one, blazar import PATH adds a file"
+    return f"model '{name[:200]}' not found{hint} ({ways})"
 
 
 def name_taken(name: str) -> str:
@@ -138,6 +141,23 @@ def parts_missing(path: str, family: str, missing: Sequence[str]) -> str:
     return (
         f"{path} is a diffusion model ({family}) without all that it needs to draw: it lacks {_list(missing)}. "
         f"Name the files: blazar import {path} {words}"
+    )
+
+
+def pull_parts_missing(reference: str, family: str, missing: Sequence[str]) -> str:
+    spelled = [[f"--with {role.replace(' ', '-')}=REF" for role in part.split(" or ")] for part in missing]
+    words = " ".join(" ".join([one, *(f"(or {other})" for other in others)]) for one, *others in spelled)
+    return (
+        f"{reference} is a diffusion model ({family}) without all that it needs to draw: it lacks {_list(missing)}. "
+        f"Name where those are: blazar pull {reference} {words}"
+    )
+
+
+def pull_broken_there(reference: str, file: str, why: str) -> str:
+    plain = why.replace("the download is incomplete", "the file ends there in its repository, too")
+    return (
+        f"{file} of {reference} came as its registry has it, and cannot be used: {plain}. It is broken there, so that "
+        "trying again brings the same; what came was deleted. Take another version, or tell its publisher"
     )
 
 
@@ -1039,17 +1059,19 @@ def download_cut_off(expected: int, got: int) -> str:
     return f"it ends after {got} of {expected} bytes"
 
 
-def download_digest_differs(name: str, expected: str, actual: str) -> str:
+def download_digest_differs(name: str, expected: str, actual: str, kind: str = "sha256") -> str:
     return (
-        f"{name} arrived twice with other bytes than were promised: expected sha256 {expected}, found {actual}; "
+        f"{name} arrived twice with other bytes than were promised: expected {kind} {expected}, found {actual}; "
         "it was deleted, nothing was installed"
     )
 
 
-def download_no_room(path: str, needed: int, free: int) -> str:
+def download_no_room(path: str, needed: int, free: int, came: int = 0) -> str:
+    """`came` bytes of it are there already."""
+    stays = "; what was downloaded so far stays" if came > 0 else ""
     return (
-        f"not enough space in {path}: {_gib(needed)} are needed and {_gib(free)} are free; "
-        "what was downloaded so far stays, free some space and try again"
+        f"not enough space in {path}: {_room(needed)} are needed and {_room(free)} are free: free {_room(needed - free)} more "
+        f"and try again{stays}"
     )
 
 
@@ -1076,8 +1098,60 @@ def pull_adapter_taken(path: str, reference: str) -> str:
     return f"an adapter lies at {path} already and is not {reference}: choose another name with --name, or delete that file"
 
 
+def pull_damaged_here(path: str) -> str:
+    return (
+        f"{path} is not what was downloaded any more and was not used: its disk may fail; "
+        "remove the model that it belongs to and pull that again"
+    )
+
+
 def pull_waits(name: str) -> str:
     return f"another process is pulling {name}: waiting until it is done"
+
+
+def placing_trouble(path: str, why: str) -> str:
+    return f"what a pull has to remember cannot be written or read at {path} ({why}): check free space and permissions"
+
+
+def landing_trouble(path: str, why: str) -> str:
+    return f"downloads cannot be written or read at {path} ({why}): check free space and permissions"
+
+
+def overlay_trouble(path: str, why: str) -> str:
+    return (
+        f"what is said on top of models cannot be written or read at {path} ({why}): check free space and permissions"
+    )
+
+
+def pull_queued(others: int) -> str:
+    return f"waiting for other pulls: {others} are being transferred, and this one comes after them"
+
+
+def pull_stops_left(most: int) -> str:
+    return f"the registry sets more stop words than an engine looks for at every token: the first {most} were taken"
+
+
+def pull_words_unwritable(names: Sequence[str]) -> str:
+    return f"left out of what the registry says, because it holds characters that are none: {', '.join(names)}"
+
+
+def pull_inside(host: str) -> str:
+    return (
+        f"{host} is an address inside this network, and no models are fetched from there unless you say so: "
+        "add it to model_registries in config.toml if you trust it, or download the file and run blazar import PATH"
+    )
+
+
+def doctor_unlisted(path: str, size: int) -> str:
+    return f"{path} ({_size(size)}) belongs to no model in the catalog"
+
+
+def doctor_unlisted_more(count: int, size: int) -> str:
+    return f"{count} more weight files ({_size(size)}) belong to no model in the catalog"
+
+
+def doctor_unlisted_remedy(path: str) -> str:
+    return f"blazar import {path}, or delete it"
 
 
 def pull_file_gone(name: str, host: str) -> str:
@@ -1097,7 +1171,7 @@ def pull_part_is_no_file(reference: str) -> str:
 
 
 def pull_draft_is_no_file(reference: str) -> str:
-    return f"{reference} is no single GGUF file, which a draft model must be: name another one with --draft REF"
+    return f"{reference} is no single GGUF file, which a draft model must be: name another one with --draft=REF"
 
 
 def pull_draft_for_gguf(name: str) -> str:
@@ -1105,22 +1179,22 @@ def pull_draft_for_gguf(name: str) -> str:
 
 
 def pull_draft_unknown(name: str) -> str:
-    return f"no draft model is known that goes with {name}: it was pulled without one; name one with --draft REF"
+    return f"no draft model is known that goes with {name}: none was pulled; name one with --draft=REF"
 
 
 def pull_draft_unavailable(name: str, reference: str, why: str) -> str:
-    return f"{name} is pulled without its draft {reference}: {why}"
+    return f"{name} is without its draft {reference}: {why}"
 
 
 def pull_draft_at_odds(name: str, draft: str, word: str) -> str:
     return (
-        f"{draft} cannot guess for {name}, their vocabularies differ ({word}): the model was pulled without a draft; "
-        "name another one with --draft REF"
+        f"{draft} cannot guess for {name}, their vocabularies differ ({word}): it was left out; "
+        "name another one with --draft=REF"
     )
 
 
 def pull_draft_no_smaller(name: str, draft: str) -> str:
-    return f"{draft} is not smaller than {name}, so that guessing by it gains nothing: the model was pulled without a draft"
+    return f"{draft} is not smaller than {name}, so that guessing by it gains nothing: it was left out"
 
 
 def pull_template_left() -> str:
@@ -1142,14 +1216,30 @@ def pull_words_left(why: str) -> str:
     return f"the registry's template, system prompt and messages were left out: {why}"
 
 
+def pull_settings_kept(name: str, keys: Sequence[str]) -> str:
+    return (
+        f'kept as you set it in [model_overrides."{name}"]: {", ".join(keys)}; '
+        f"what the registry says now is in blazar show {name}"
+    )
+
+
 def pull_projector_left(name: str) -> str:
     return f"the projector that came with {name} does not go with its weights: it takes no pictures"
 
 
-def adapter_pulled(path: str) -> str:
+def adapter_pulled(path: str, note: str) -> str:
+    """`note` is the file that remembers where it came from."""
     return (
         "this is a LoRA adapter, which is laid over a model: set it with "
-        f"blazar config set model_overrides.MODEL.loras '[\"{path}\"]', MODEL being the model that it was made for"
+        f"blazar config set model_overrides.MODEL.loras '[\"{path}\"]', MODEL being the model that it was made for; "
+        f"to be rid of it, take it out there and delete '{path}' and '{note}'"
+    )
+
+
+def adapter_folder_pulled(path: str, note: str) -> str:
+    return (
+        "this is a LoRA adapter of safetensors, as models that draw take them: name its folder with "
+        f"blazar config set sdcpp_lora_model_dir '{path}'; to be rid of it, delete '{path}' and '{note}'"
     )
 
 
@@ -2095,6 +2185,15 @@ def pull_all(there: int, files: int) -> str:
     return f"{there} of {files} files"
 
 
+def pull_stalled(seconds: str) -> str:
+    return f"stalled for {seconds}"
+
+
+def pull_daemon_environment(sentence: str, variable: str) -> str:
+    """What is set in a shell does not reach it."""
+    return f"{sentence}; the daemon pulls, by the environment that it was started with: {variable}=… blazar restart"
+
+
 def pull_note(note: str) -> str:
     return f"note: {note}"
 
@@ -2104,7 +2203,7 @@ def pull_interrupted(command: str) -> str:
 
 
 def pulled(name: str, size: int, use: str) -> str:
-    return f"pulled '{name}' ({_size(size)}): {use}"
+    return f"pulled '{name}' ({amount(size, size)}): {use}"
 
 
 def pulled_already(name: str, use: str) -> str:
@@ -2178,10 +2277,11 @@ def pull_is_a_path(path: str) -> str:
     return f"'{path}' is a file or a folder of this machine, which needs no pull: run blazar import {path}"
 
 
-def registry_not_configured(host: str) -> str:
+def registry_not_configured(host: str, known: Sequence[str] = ()) -> str:
+    """`known` are in the list already: setting it replaces them."""
     return (
         f"{host} is no registry that this Blazar was told to ask: add it to model_registries in config.toml "
-        f"(blazar config set model_registries {host}) if you trust it"
+        f"(blazar config set model_registries {' '.join([*known, host])}) if you trust it"
     )
 
 
@@ -2212,6 +2312,10 @@ def search_limit(most: int) -> str:
 
 def search_nothing(word: str) -> str:
     return f"no repository with weights that are served here was found for '{word}': try fewer words"
+
+
+def search_left_out(count: int) -> str:
+    return f"{count} more whose versions are not known were left out: blazar search without --quiet shows them"
 
 
 def search_about(repo: str) -> str:
@@ -2380,11 +2484,35 @@ def fit_left_out(names: Sequence[str]) -> str:
 
 
 def fit_shards_lacking(quant: str, count: int) -> str:
-    return f"{quant} lacks {count} of its shards and cannot be loaded"
+    return (
+        f"{quant} lacks {count} of its shards and cannot be loaded: take another quantisation, or ask whoever published it; "
+        "where it is still being uploaded, try again later"
+    )
 
 
 def remote_offline(host: str, why: str) -> str:
     return f"{host} cannot be reached ({why}): check the connection or the proxy; a file on this machine needs neither"
+
+
+def remote_proxy_dead(host: str, proxy: str, variable: str, why: str) -> str:
+    return (
+        f"{host} cannot be reached through the proxy {proxy} that {variable} names ({why}): check it, unset {variable}, "
+        f"or name {host} in NO_PROXY"
+    )
+
+
+def remote_proxy_socks(host: str, proxy: str, variable: str) -> str:
+    return (
+        f"{host} cannot be reached: {variable} names the proxy {proxy}, and SOCKS is not spoken here; "
+        f"name an http:// or https:// proxy, or unset {variable}"
+    )
+
+
+def remote_proxy_unusable(host: str, variable: str) -> str:
+    return (
+        f"{host} cannot be reached: {variable} names a proxy that cannot be used; write it as http://HOST:PORT, "
+        f"or unset {variable}"
+    )
 
 
 def remote_not_done(host: str, seconds: float) -> str:
@@ -2402,9 +2530,22 @@ def remote_slow(host: str, seconds: float) -> str:
     return f"{host} sent nothing for {seconds:g} s; try again"
 
 
+def remote_hidden(what: str, host: str, token: str) -> str:
+    """A token was shown, that of the variable `token`."""
+    return f"{host} has no {what}, or it is private: check the spelling, and whether the token in {token} may read it"
+
+
 def remote_not_found(what: str, host: str, token: str | None) -> str:
     hint = f", or set {token} to a token that may read it" if token else ""
     return f"{host} has no {what}, or it is private: check the spelling{hint}"
+
+
+def remote_barred(what: str, host: str, token: str) -> str:
+    """A token was shown, that of the variable `token`."""
+    return (
+        f"{host} lets only some accounts read {what}, and that of the token in {token} is none of them: "
+        "accept its terms on its page there, or set another token"
+    )
 
 
 def remote_gated(what: str, host: str, token: str | None) -> str:
@@ -2468,6 +2609,13 @@ def choose_of_these(repo: str, example: str, asked: str) -> str:
 def remote_no_file(what: str, file: str, there: Sequence[str]) -> str:
     listed = f"; it has {', '.join(there[:20])}" if there else ""
     return f"{what} has no file {file[:200]}{listed}"
+
+
+def remote_peft_only(what: str) -> str:
+    return (
+        f"{what} is a LoRA adapter as the PEFT library writes it, which no engine here lays over a model: make one GGUF file of it with "
+        "convert_lora_to_gguf.py of llama.cpp, or look for a repository that has it as .gguf; nothing was downloaded"
+    )
 
 
 def remote_pipeline_only(what: str) -> str:
@@ -4445,6 +4593,11 @@ def _size(size: int) -> str:
     return f"{size / 2**30:.2f} GiB" if size >= 0.01 * 2**30 or not size else f"{size / 2**20:.2f} MiB"
 
 
+def _room(size: int) -> str:
+    """So exactly that what is needed and what is free can be told apart."""
+    return f"{size / 2**30:.1f} GiB" if size >= 10 * 2**30 else amount(size, size)
+
+
 def _gib(size: int) -> str:
     """As `_size`, with one decimal."""
     return f"{size / 2**30:.1f} GiB" if size >= 0.05 * 2**30 or size <= 0 else f"{size / 2**20:.1f} MiB"
@@ -4788,7 +4941,9 @@ def no_daemon_log(path: str) -> str:
 
 
 def nothing_catalogued() -> str:
-    return "no models yet: blazar import PATH adds one"
+    return (
+        "no models yet: blazar pull REF downloads one (such as blazar pull qwen3:0.6b), blazar import PATH adds a file"
+    )
 
 
 def nothing_loaded() -> str:
@@ -4842,6 +4997,10 @@ def projector_taken(name: str, path: str) -> str:
 
 def model_removed(name: str) -> str:
     return f"removed '{name}'"
+
+
+def override_left(name: str) -> str:
+    return f'what you set for it stays, for a model that is called so again: [model_overrides."{name}"] in config.toml'
 
 
 def model_copied(source: str, target: str) -> str:

@@ -36,5 +36,9 @@ class FakeDownloads(Downloads):
         part.replace(path)
         told(len(data), len(data))
 
+    def came(self, path: str) -> int:
+        part = Path(f"{path}.part")
+        return part.stat().st_size if part.exists() else 0
+
     def stop(self, why: BlazarError) -> None:
         self.why = self.why or why

@@ -19,6 +19,11 @@ class MemoryOverlays(Overlays):
     def keep(self, name: str, overlay: Overlay, settings: Mapping[str, Any]) -> None:
         self.kept[name] = (overlay, dict(settings))
 
+    def renew(self, name: str, overlay: Overlay, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        """There is no configuration that a person could have written into."""
+        self.keep(name, overlay, settings)
+        return ()
+
     def carry(self, source: str, target: str) -> None:
         if source in self.kept:
             self.kept[target] = self.kept[source]

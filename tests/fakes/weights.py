@@ -142,6 +142,9 @@ class MemoryWeightFiles(WeightFiles):
             raise BadModelFile(source.name, self.broken[source.name])
         return self.projectors.get(source.name) or Projector("clip", source.size, 0)
 
+    def vet_elsewhere(self, source: Source, roles: Sequence[str]) -> None:
+        """Nothing in memory draws."""
+
     def link(self, name: str, files: tuple[str, ...], names: tuple[str, ...] = ()) -> tuple[tuple[str, ...], bool]:
         if gone := self.missing(files):
             raise NotFound(teaching.no_such_file(gone))

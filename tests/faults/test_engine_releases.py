@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tarfile
 import threading
+import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -237,9 +238,11 @@ def test_h9_an_interrupt_ends_a_download_and_keeps_what_came(house: House) -> No
         watchdog.start()
         lines = iter(process.stderr.readline, "")
         assert any("(10 %)" in line for line in lines)
+        began = time.monotonic()
         process.send_signal(signal.SIGINT)
         process.stderr.read()
         assert process.wait(10) == 130
+        assert time.monotonic() - began < 2.0
         watchdog.cancel()
     assert len(list(house.downloads.glob("*.part"))) == 1
     served.pace = 0.0

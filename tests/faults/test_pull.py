@@ -26,6 +26,8 @@ from tests.support.registry_faults import Fault, Stored
 SIZE = 12 << 20
 SLOW = 12 << 20
 """Bytes a second: a second for all of it, long enough to come and go meanwhile."""
+SOON = 2.0
+"""Seconds in which Ctrl-C has ended a pull (case H9)."""
 HUB = "hf.co/me/Tiny-GGUF:Q4_0"
 NAME = "Tiny-Q4_0.gguf"
 
@@ -247,8 +249,10 @@ def test_h9_ctrl_c_on_the_verb_leaves_with_130_and_stops_the_daemon_s_pull(rig: 
         words, env=rig.daemon.env, cwd=rig.daemon.home, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as verb:
         assert wait_until(lambda: rig.stored.sent > SIZE // 4, WATCHDOG)
+        began = time.monotonic()
         verb.send_signal(signal.SIGINT)
         _, said = verb.communicate(timeout=WATCHDOG)
+        assert time.monotonic() - began < SOON
     assert verb.returncode == 130
     assert said.splitlines()[-1] == f"error: {teaching.pull_interrupted(f'blazar pull {HUB}')}"
     log = rig.daemon.run_dir / "daemon.log"
@@ -270,7 +274,7 @@ def test_h9_without_a_daemon_the_verb_does_it(tmp_path: Path, data: bytes) -> No
             began = time.monotonic()
             verb.send_signal(signal.SIGINT)
             _, said = verb.communicate(timeout=WATCHDOG)
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < SOON
         assert (verb.returncode, said.splitlines()[-1]) == (
             130,
             f"error: {teaching.pull_interrupted(f'blazar pull {HUB}')}",

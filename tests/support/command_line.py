@@ -319,6 +319,7 @@ class FakeSettings:
     def __init__(self) -> None:
         self.problems: list[str] = []
         self.warned: list[str] = []
+        self.more: dict[str, Any] = {}
         self.said: dict[str, str] = {}
         self.shadow = ""
         self.restarting: set[str] = {"port"}
@@ -335,7 +336,7 @@ class FakeSettings:
     def plain(self) -> dict[str, Any]:
         if self.problems:
             raise BadConfig(self.problems)
-        return {"host": "127.0.0.1", "port": 1}
+        return {"host": "127.0.0.1", "port": 1, **self.more}
 
     def warnings(self) -> Sequence[str]:
         return self.warned

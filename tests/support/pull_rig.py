@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from blazar.adapters.files.landing import DiskLanding
 from blazar.adapters.files.modeldir import DiskWeightFiles
+from blazar.adapters.files.placements import DiskPlacements
+from blazar.application.models.mending import MendPlacements
 from blazar.application.models.placing import PlaceModel
 from blazar.application.models.placing_adapter import PlaceAdapter
 from blazar.application.models.pull_model import PullModel, Transport
@@ -62,10 +64,12 @@ class PullRig:
 
     def make(self) -> PullModel:
         adapters = self.data / "models" / "adapters"
-        place = PlaceModel(self.catalog, self.weights, self.overlays, FakeClock())
+        placements = DiskPlacements(self.data / "placing", self.data / "models")
+        place = PlaceModel(self.catalog, self.weights, self.overlays, FakeClock(), placements)
+        mend = MendPlacements(self.catalog, self.weights, self.overlays, placements)
         place_adapter = PlaceAdapter(DiskWeightFiles(adapters), self.landing, FakeClock(), str(adapters))
         transport = Transport(self._open, lambda: self.hosts, self.downloads, self.disk, self.landing)
-        return PullModel(transport, place, place_adapter)
+        return PullModel(transport, place, place_adapter, mend)
 
     def pull(self, wish: Wish | str) -> Pulled:
         """Steps of this pull alone are kept."""

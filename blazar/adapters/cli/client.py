@@ -13,7 +13,8 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from blazar.domain import teaching
-from blazar.domain.errors import Fault, Malformed, Refusal, Unreachable
+from blazar.domain.choices import Choice
+from blazar.domain.errors import ChoiceOpen, Fault, Malformed, Refusal, Unreachable
 
 UNAUTHORIZED = 401
 CONNECT = 5.0
@@ -23,6 +24,9 @@ QUICK = 30.0
 
 class DaemonRefused(Refusal):
     """The daemon said no (4xx); its sentence, and the field that it is about where it says one."""
+
+    choice: ChoiceOpen | None = None
+    """The question which of several is meant, where it is that."""
 
     def __init__(self, sentence: str, status: int, field: str | None = None) -> None:
         super().__init__(sentence)
@@ -202,6 +206,8 @@ class Answer:
             if not isinstance(event, dict):
                 raise Fault(teaching.daemon_not_ours(self._url))
             if event.get("error"):
+                if (choice := _choice(event)) is not None:
+                    raise _asks(choice, self.status)
                 raise DaemonFailed(_sentence(event) or str(event["error"]), self.status)
             yield event
 
@@ -279,7 +285,29 @@ def _said(url: str, status: int, raw: bytes) -> Refusal | Fault:
     sentence = _sentence(body)
     if sentence is None:
         return Fault(teaching.daemon_not_ours(url))
+    if (choice := _choice(body)) is not None:
+        return _asks(choice, status)
     return DaemonRefused(sentence, status, _field(body)) if status < 500 else DaemonFailed(sentence, status)
+
+
+def _asks(choice: ChoiceOpen, status: int) -> DaemonRefused:
+    refused = DaemonRefused(str(choice), status, choice.field)
+    refused.choice = choice
+    return refused
+
+
+def _choice(body: Any) -> ChoiceOpen | None:
+    """`ChoiceOpen.facts`, where an error has them."""
+    rows = body.get("choices") if isinstance(body, dict) else None
+    if not rows or not isinstance(rows, list) or not all(isinstance(row, dict) and row.get("quant") for row in rows):
+        return None
+    choices = [Choice(str(row["quant"]), _whole(row.get("size")), str(row.get("verdict", ""))) for row in rows]
+    repo, asked = str(body.get("repo", "")), str(body.get("asked", ""))
+    return ChoiceOpen(repo, choices, files=bool(body.get("files")), asked=asked)
+
+
+def _whole(value: Any) -> int:
+    return value if type(value) is int else 0
 
 
 def _field(body: Any) -> str | None:

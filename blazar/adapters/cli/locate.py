@@ -44,8 +44,10 @@ def read_note(run_dir: Path, processes: Processes) -> Note | None:
     return note if note.pid > 0 and processes.is_same(note.pid, note.start) else None
 
 
-def find_target(option: str | None, env: Mapping[str, str], run_dir: Path, processes: Processes) -> Target:
-    """`--host`, BLAZAR_HOST, the note, the default address; the first that is there."""
+def find_target(
+    option: str | None, env: Mapping[str, str], run_dir: Path, processes: Processes, config_file: Path | None = None
+) -> Target:
+    """`--host`, BLAZAR_HOST, the note, the port that is configured, the default address; the first that is there."""
     if option:
         return Target(normal_url(option), explicit=True)
     if named := env.get("BLAZAR_HOST"):
@@ -56,7 +58,15 @@ def find_target(option: str | None, env: Mapping[str, str], run_dir: Path, proce
     note = read_note(run_dir, processes)
     if note is not None:
         return Target(note.url, explicit=False, note=note)
-    return Target(f"http://127.0.0.1:{DEFAULT_PORT}", explicit=False)
+    return Target(f"http://127.0.0.1:{_configured_port(config_file)}", explicit=False)
+
+
+def _configured_port(file: Path | None) -> int:
+    """Where a daemon would listen; it stands at the root or in its group."""
+    said = {} if file is None else _holding(file, b"port")
+    group = said.get("gateway")
+    port = said.get("port", group.get("port") if isinstance(group, dict) else None)
+    return port if type(port) is int and 0 < port <= 65535 else DEFAULT_PORT
 
 
 def normal_url(text: str) -> str:
@@ -110,14 +120,19 @@ def takes_key_from_file(env: Mapping[str, str], url: str) -> bool:
 
 
 def _keys_in(config_file: Path) -> list[dict[str, Any]]:
-    """The `[[keys]]` of the file. One that cannot be read has none: the daemon is the judge of its contents."""
+    """The `[[keys]]` of the file."""
+    rows = _holding(config_file, b"keys").get("keys", [])
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+
+def _holding(config_file: Path, word: bytes) -> dict[str, Any]:
+    """The file, if it holds that word. One that cannot be read holds nothing: the daemon is the judge of its contents."""
     try:
         raw = config_file.read_bytes() if config_file.is_file() else b""  # reading a pipe would never end
-        if b"keys" not in raw:  # spares the parser's import, a tenth of what a thin verb costs
-            return []
+        if word not in raw:  # spares the parser's import, a tenth of what a thin verb costs
+            return {}
         import tomllib
 
-        rows = tomllib.loads(raw.decode("utf-8-sig")).get("keys", [])
+        return tomllib.loads(raw.decode("utf-8-sig"))
     except (OSError, ValueError, RecursionError):
-        return []
-    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+        return {}

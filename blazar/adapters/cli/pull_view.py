@@ -4,18 +4,21 @@ import argparse
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from threading import Event, Lock, Thread
 from typing import Any, Final, NamedTuple, Protocol, Self, TextIO
 
-from blazar.adapters.cli.render import GIB, MIB, Style, clean, duration, is_terminal, safe_text
+from blazar.adapters.cli.render import MIB, Style, clean, duration, is_terminal, safe_text
 from blazar.domain import teaching
-from blazar.domain.pace import Pace
+from blazar.domain.pace import Pace, amount
 
 DRAWN_SECS: Final = 0.1
 """Between two drawings."""
 LINE_SECS: Final = 5.0
 """Between two lines of a log that tell of progress alone."""
+TICK_SECS: Final = 1.0
+"""Between two looks whether anything still comes."""
 LEAST_BAR: Final = 8
 DONE: Final = "success"
 """The last step, which the verb tells in a sentence of its own."""
@@ -40,9 +43,15 @@ class Said(NamedTuple):
 
 
 class View(Protocol):
-    """Who is told of the steps."""
+    """Who is told of the steps. `noted` are the notes that were shown: each is shown once, however often it is told."""
+
+    noted: Collection[str]
 
     def tell(self, said: Said) -> None: ...
+
+    def tick(self) -> None:
+        """Time has passed: from another thread."""
+        ...
 
     def end(self) -> None:
         """Leave the cursor at the start of a line."""
@@ -58,25 +67,37 @@ def pulling(
     view: View = Mute()
     if not args.quiet and not args.json:
         view = Bars(stream, now) if is_terminal(stream) else Lines(stream, now)
+    ended = Event()
+    ticking = Thread(target=_ticks, args=(view, ended), name="progress", daemon=True)
+    if not isinstance(view, Mute):
+        ticking.start()
     try:
         yield view
     finally:
+        ended.set()
+        if ticking.ident is not None:
+            ticking.join()
         view.end()
+
+
+def _ticks(view: View, ended: Event) -> None:
+    while not ended.wait(TICK_SECS):
+        view.tick()
 
 
 class Mute(View):
     """With --quiet and --json."""
 
+    noted: Collection[str] = ()
+
     def tell(self, said: Said) -> None:
+        pass
+
+    def tick(self) -> None:
         pass
 
     def end(self) -> None:
         pass
-
-
-def sized(count: int, whole: int) -> str:
-    """In the unit of the whole, so that the two can be compared at a glance."""
-    return f"{count / GIB:.2f} GiB" if max(count, whole) >= GIB else f"{count / MIB:.1f} MiB"
 
 
 class Files:
@@ -87,6 +108,7 @@ class Files:
         self._known: dict[str, Said] = {}
         self._fetched = 0
         self._pace = Pace()
+        self._came_at = now()
 
     def tell(self, said: Said) -> bool:
         """Whether more of it came, or it is new."""
@@ -96,7 +118,15 @@ class Files:
         if before is not None:
             self._fetched += max(0, said.completed - before.completed)
         self._pace.tell(self._now(), self._fetched)
-        return before is None or said.completed > before.completed
+        more = before is None or said.completed > before.completed
+        if more:
+            self._came_at = self._now()
+        return more
+
+    @property
+    def stalled(self) -> float:
+        """Seconds in which nothing came."""
+        return self._now() - self._came_at
 
     @property
     def count(self) -> int:
@@ -112,10 +142,12 @@ class Files:
 
     def figures(self, said: Said) -> str:
         """How much, how fast, how long still."""
-        there, total = sized(said.completed, said.total), sized(said.total, said.total)
+        there, total = amount(said.completed, said.total), amount(said.total, said.total)
         if said.total and said.completed >= said.total:
             return total
         parts = [f"{there} of {total}" if said.total else there]
+        if self.stalled >= LINE_SECS:
+            return "  ".join([*parts, teaching.pull_stalled(duration(self.stalled))])
         if self._pace.rate:
             parts.append(f"{self._pace.rate / MIB:.1f} MiB/s")
         left = self._pace.left(said.total - said.completed) if said.total else None
@@ -130,18 +162,38 @@ class Lines(View):
         self._files = Files(now)
         self._said = float("-inf")
         self._last = ""
+        self._lock = Lock()
+        self._under_way: Said | None = None
+        self.noted: set[str] = set()
+
+    def tick(self) -> None:
+        """A log that nothing is added to looks like one of a process that hangs."""
+        with self._lock:
+            said = self._under_way
+            if said is not None and self._files.stalled >= LINE_SECS and self._now() - self._said >= LINE_SECS:
+                self._put(said)
 
     def tell(self, said: Said) -> None:
-        if said.note:
+        with self._lock:
+            self._tell(said)
+
+    def _tell(self, said: Said) -> None:
+        if said.note and said.note not in self.noted:
+            self.noted.add(said.note)
             self._print(teaching.pull_note(said.note))
         if not said.digest and not said.file:
+            self._under_way = None
             if said.status not in (self._last, DONE):
                 self._last = said.status
                 self._print(said.status)
             return
         done = bool(said.total) and said.completed >= said.total
-        if not self._files.tell(said) or (self._now() - self._said < LINE_SECS and not done):
-            return
+        more = self._files.tell(said)
+        self._under_way = None if done else said
+        if more and (done or self._now() - self._said >= LINE_SECS):
+            self._put(said)
+
+    def _put(self, said: Said) -> None:
         self._said = self._now()
         self._print(f"{said.file or said.status}: {', '.join(self._files.figures(said).split('  '))}")
 
@@ -160,20 +212,38 @@ class Bars(View):
         self._files = Files(now)
         self._drawn_at = float("-inf")
         self._lines = 0
+        self._lock = Lock()
+        self._under_way: Said | None = None
+        self.noted: set[str] = set()
+
+    def tick(self) -> None:
+        """That nothing comes any more must show, too."""
+        with self._lock:
+            if self._under_way is not None and self._files.stalled >= LINE_SECS:
+                self._draw_file(self._under_way)
 
     def tell(self, said: Said) -> None:
-        if said.note:
+        with self._lock:
+            self._tell(said)
+
+    def _tell(self, said: Said) -> None:
+        if said.note and said.note not in self.noted:
+            self.noted.add(said.note)
             self._wipe()
             print(safe_text(teaching.pull_note(said.note)), file=self._stream, flush=True)
         if said.status == DONE:
             return
         if not said.digest and not said.file:
+            self._under_way = None
             self._draw([self._style.dim(f"{clean(said.status)} …")])
             return
         done = bool(said.total) and said.completed >= said.total
         self._files.tell(said)
-        if self._now() - self._drawn_at < DRAWN_SECS and not done:
-            return
+        self._under_way = None if done else said
+        if done or self._now() - self._drawn_at >= DRAWN_SECS:
+            self._draw_file(said)
+
+    def _draw_file(self, said: Said) -> None:
         self._drawn_at = self._now()
         self._draw([self._bar(one) for one in ([said, self._files.whole] if self._files.count > 1 else [said])])
 

@@ -78,12 +78,14 @@ def _plain(item: Any) -> str:
 
 
 _CONTROL = [*range(32), *range(0x7F, 0xA0)]
-_IN_A_CELL = dict.fromkeys(_CONTROL, "?")
+_TURNS = [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+"""They turn round what stands beside them (UAX #9): a name that reads as another one."""
+_IN_A_CELL = dict.fromkeys([*_CONTROL, *_TURNS], "?")
 _IN_A_TEXT = {code: None for code in _CONTROL if chr(code) not in "\n\t"}
 
 
 def clean(text: str) -> str:
-    """Without control characters: a name from a hostile file must not drive the terminal."""
+    """Without characters that control anything: a name from a hostile file must not drive the terminal."""
     return text.translate(_IN_A_CELL)
 
 

@@ -11,11 +11,13 @@ from typing import NamedTuple
 from blazar.adapters.files import torchzip
 from blazar.adapters.files.gguf import Header, read_header
 from blazar.adapters.files.gguf_facts import fingerprint, quant_name
-from blazar.adapters.files.safetensors import read_safetensors
-from blazar.application.ports.weights import FileFacts
+from blazar.adapters.files.gguf_shape import parse_source
+from blazar.adapters.files.safetensors import names_in_source, read_safetensors
+from blazar.application.ports.weights import FileFacts, Source
 from blazar.domain import teaching
 from blazar.domain.diffusion_sets import (
     DECODER,
+    GGUF_NAMES,
     MODEL,
     ROLES,
     Drawing,
@@ -24,12 +26,14 @@ from blazar.domain.diffusion_sets import (
     part_of,
     unknown_drawing,
 )
-from blazar.domain.errors import BadModelFile, BadWeights, Malformed, NotFound
+from blazar.domain.errors import BadModelFile, BadWeights, Malformed, NotFound, PartsMissing
 from blazar.domain.kinds import Weights
 from blazar.domain.weight_kinds import parameters_of, quant_label
 
 GGUF = ".gguf"
 SUFFIXES = (".safetensors", ".sft", GGUF, *torchzip.SUFFIXES)
+_FRONT = 512
+"""Bytes in which a GGUF file says its architecture: converters write that first."""
 MOST_FILES = 16
 """Headers of one folder that are read to find out what belongs together."""
 
@@ -94,7 +98,7 @@ def facts_of_set(main: Looked, parts: Parts) -> FileFacts:
     # First: a part that was named and is not there is what is wrong, whatever else lacks.
     looked = [(role, _look_at_part(role, path)) for role, path in sorted(parts, key=lambda part: ROLES.index(part[0]))]
     if lacking := drawing.missing(roles):
-        raise Malformed(teaching.parts_missing(main.path, drawing.family.name, lacking), "with")
+        raise PartsMissing(main.path, drawing.family.name, lacking)
     everything = [(drawing.role, main), *looked]
     digest = sha256(b"blazar set fingerprint 1\n")
     for role, one in everything:
@@ -115,6 +119,24 @@ def facts_of_set(main: Looked, parts: Parts) -> FileFacts:
         stem=_stem(main.path),
         components=tuple((role, one.path) for role, one in everything),
     )
+
+
+def vet_source(source: Source, roles: Sequence[str]) -> None:
+    """Raises `PartsMissing` for a diffusion model elsewhere that needs more than `roles`; of anything else only the front is read."""
+    low = source.name.lower()
+    if low.endswith(GGUF):
+        front = source.read(_FRONT)
+        if not any(name.encode() in front for name in GGUF_NAMES):
+            return
+        source.seek(0)
+        header = parse_source(source)
+        drawing = drawing_of((row.name for row in header.tensors), str(header.metadata.get("general.architecture", "")))
+    elif low.endswith((".safetensors", ".sft")):
+        drawing = drawing_of(names_in_source(source))
+    else:
+        return
+    if drawing is not None and (lacking := drawing.missing(roles)):
+        raise PartsMissing(source.name, drawing.family.name, lacking)
 
 
 def _trusted(main: Looked, roles: Sequence[str]) -> Drawing | None:

@@ -60,6 +60,11 @@ class Folders:
         return self.data / "downloads"
 
     @property
+    def placing(self) -> Path:
+        """Notes of models that are being entered; there only meanwhile."""
+        return self.data / "placing"
+
+    @property
     def run(self) -> Path:
         return self.data / "run"
 

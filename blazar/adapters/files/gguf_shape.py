@@ -40,7 +40,7 @@ def shape_of_sources(sources: Iterable[Source]) -> "ModelShape":
     headers: list[Header] = []
     size = rows = 0
     for source in sources:
-        header = _parse(source)
+        header = parse_source(source)
         size, rows = size + header.data_start, rows + len(header.tensors)
         if size > MOST_REMOTE or rows > MOST_REMOTE_ROWS:
             raise BadModelFile(source.name, teaching.fit_large_headers(MOST_REMOTE, MOST_REMOTE_ROWS))
@@ -61,10 +61,11 @@ def projector_of_file(file: str) -> "Projector":
 
 def projector_of_source(source: Source) -> "Projector":
     """The encoder in a file elsewhere."""
-    return _projector(_parse(source))
+    return _projector(parse_source(source))
 
 
-def _parse(source: Source) -> Header:
+def parse_source(source: Source) -> Header:
+    """The header of a file elsewhere; raises `BadModelFile`."""
     return parse(source, source.size, source.name, chunk=REMOTE_CHUNK, cut=REMOTE_CUT, most=MOST_REMOTE_ROWS)
 
 

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -109,9 +109,9 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def translated(path: Path) -> Iterator[None]:
+def translated(path: Path, told: Callable[[str, str], str] = teaching.files_trouble) -> Iterator[None]:
     """What the disk says, in our words."""
     try:
         yield
     except OSError as error:
-        raise StoreTrouble(teaching.files_trouble(str(path), error.strerror or str(error))) from error
+        raise StoreTrouble(told(str(path), error.strerror or str(error))) from error

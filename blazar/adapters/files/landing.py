@@ -1,6 +1,8 @@
 """Folders below `data/downloads` in which pulls arrive, one an artefact, locked while somebody works in them. Downloads nothing."""
 
+import errno
 import glob
+import hashlib
 import os
 import re
 import shutil
@@ -11,6 +13,7 @@ from pathlib import Path
 
 from blazar.adapters.files.kept import translated
 from blazar.application.ports.landing import Landing
+from blazar.domain import teaching
 
 _flock: Callable[[int, int], object] | None
 try:
@@ -24,8 +27,41 @@ LOCK = ".lock"
 POLL_SECS = 0.2
 _OURS = re.compile(r"[0-9a-f]{12}")
 """How such folders are called: the downloads of engines lie beside them."""
+_READ = 4 << 20
+"""Bytes that are read at once: between two of them a stop is noticed."""
 _BLOCK = 512
 """Bytes of a unit of `st_blocks` (POSIX)."""
+
+
+BESIDE_MODELS = ".downloads"
+"""Where pulls arrive, in the models folder, when the usual folder is on another file system: nothing hidden there is taken for a model."""
+
+
+def landing_root(usual: Path, models: Path) -> Path:
+    """A folder from which files get into `models` by a link or a rename. Bind mounts of one disk are two file systems to both: it is tried."""
+    probe, target = usual / f".{os.getpid()}.{time.monotonic_ns()}.probe", models / f".{os.getpid()}.probe"
+    with suppress(OSError):  # whoever needs the folder finds the same trouble, and tells it
+        usual.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        try:
+            if not _passes(probe, target):
+                return models / BESIDE_MODELS
+        finally:
+            probe.unlink(missing_ok=True)
+            target.unlink(missing_ok=True)
+    return usual
+
+
+def _passes(source: Path, target: Path) -> bool:
+    for way in (os.link, os.replace):
+        try:
+            way(source, target)
+        except OSError as trouble:
+            if trouble.errno == errno.EXDEV:
+                return False
+        else:
+            return True
+    return True
 
 
 class DiskLanding(Landing):
@@ -41,10 +77,11 @@ class DiskLanding(Landing):
     def claim(self, keys: Collection[str], waiting: Callable[[], None]) -> Iterator[None]:
         with ExitStack() as held:
             for key in sorted(set(keys)):  # in one order, or two pulls could wait for each other
-                with translated(self._root):
+                with translated(self._root, teaching.landing_trouble):
                     while not self._taken(key, held):
                         waiting()
                         self._sleep(POLL_SECS)
+                held.callback(_leave, self._root / key)  # before its lock is let go
             yield
 
     def _taken(self, key: str, held: ExitStack) -> bool:
@@ -81,6 +118,19 @@ class DiskLanding(Landing):
                 total += getattr(found, "st_blocks", -(-found.st_size // _BLOCK)) * _BLOCK
         return total
 
+    def digest(self, path: str, check: Callable[[], None]) -> str:
+        digest, buffer = hashlib.sha256(), memoryview(bytearray(_READ))
+        with suppress(OSError), Path(path).open("rb", buffering=0) as file:
+            while count := file.readinto(buffer):
+                digest.update(buffer[:count])
+                check()
+            return digest.hexdigest()
+        return ""
+
+    def drop(self, path: str) -> None:
+        with translated(Path(path), teaching.landing_trouble):
+            Path(path).unlink(missing_ok=True)
+
     def adopt(self, source: str, target: str) -> bool:
         at = Path(target)
         with suppress(OSError):
@@ -92,8 +142,17 @@ class DiskLanding(Landing):
         return False
 
     def clear(self, folder: str) -> None:
-        with translated(Path(folder)), suppress(FileNotFoundError):
-            shutil.rmtree(folder)
+        at = Path(folder)
+        with translated(at, teaching.landing_trouble), suppress(FileNotFoundError):
+            for lies in at.iterdir():
+                if lies.is_dir() and not lies.is_symlink():
+                    shutil.rmtree(lies)
+                elif lies.name != LOCK:
+                    lies.unlink(missing_ok=True)
+        _leave(at)
+
+    def note_at(self, path: str) -> str:
+        return str(_note(path))
 
     def note_of(self, path: str) -> str:
         with suppress(OSError, ValueError):
@@ -102,7 +161,7 @@ class DiskLanding(Landing):
 
     def keep_note(self, path: str, text: str) -> None:
         note = _note(path)
-        with translated(note):
+        with translated(note, teaching.landing_trouble):
             note.parent.mkdir(parents=True, exist_ok=True)
             fresh = note.with_name(f"{note.name}.{os.getpid()}.tmp")
             fresh.write_text(text, "utf-8")
@@ -116,6 +175,14 @@ class DiskLanding(Landing):
             with suppress(OSError), ExitStack() as held:
                 if _touched(folder) < older_than and self._taken(folder.name, held):
                     shutil.rmtree(folder)
+
+
+def _leave(folder: Path) -> None:
+    """Take it away if nothing is in it but its lock, whose owner is who calls. Whoever waits for that makes the folder anew."""
+    with suppress(OSError):
+        if {path.name for path in folder.iterdir()} <= {LOCK}:
+            (folder / LOCK).unlink(missing_ok=True)
+            folder.rmdir()  # fails where somebody was faster, whose it is then
 
 
 def _note(path: str) -> Path:

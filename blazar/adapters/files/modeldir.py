@@ -10,6 +10,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blazar.adapters.files.drawings import vet_source
 from blazar.adapters.files.gguf import read_header, reason_of
 from blazar.adapters.files.gguf_facts import vet_adapter
 from blazar.adapters.files.gguf_shape import (
@@ -97,6 +98,9 @@ class DiskWeightFiles(WeightFiles):
 
     def projector_elsewhere(self, source: Source) -> "Projector":
         return projector_of_source(source)
+
+    def vet_elsewhere(self, source: Source, roles: Sequence[str]) -> None:
+        vet_source(source, roles)
 
     def link(self, name: str, files: tuple[str, ...], names: tuple[str, ...] = ()) -> tuple[tuple[str, ...], bool]:
         targets = self._inside(name, names) if names else self._targets(name, files)

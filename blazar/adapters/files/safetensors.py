@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeGuard
 from blazar.adapters.files.bounded import object_in, open_regular, read_exactly, stamp_of
 from blazar.adapters.files.gguf import reason_of
 from blazar.adapters.files.gguf_sanity import what_it_is
+from blazar.application.ports.weights import Source
 from blazar.domain.errors import BadWeights
 from blazar.domain.weight_kinds import Tensor
 
@@ -92,6 +93,17 @@ def _read(path: str, _stamp: tuple[int, int]) -> Header:
     digest = sha256(b"blazar safetensors fingerprint 1\n%d\n" % size + raw + b"".join(samples)).hexdigest()
     metadata = {key: text for key, text in notes.items() if isinstance(text, str)} if isinstance(notes, dict) else {}
     return Header(tensors, metadata, size, digest)
+
+
+def names_in_source(source: Source) -> list[str]:
+    """The tensors' names in a file elsewhere. Raises `BadWeights`, and what reading it raises."""
+    length = _length(source.name, source.read(8), source.size)
+    raw = bytearray()
+    while len(raw) < length and (piece := source.read(length - len(raw))):
+        raw += piece
+    if len(raw) < length:
+        raise BadWeights(source.name, "it became shorter while it was read")
+    return [name for name in object_in(source.name, bytes(raw)) if name != "__metadata__"]
 
 
 def _length(path: str, start: bytes, size: int) -> int:

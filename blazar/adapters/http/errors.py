@@ -112,6 +112,8 @@ def problem(
     status = status or status_of(error)
     field = error.field if isinstance(error, errors.Malformed | errors.EngineSaid | errors.ModelNotFound) else None
     shown = envelope(dialect, status, str(error), field, trace)
+    if isinstance(error, errors.ChoiceOpen):
+        shown.update(error.facts)
     headers = [JSON]
     if isinstance(error, errors.Busy | errors.OverQuota):
         headers.append((b"retry-after", str(max(1, ceil(error.retry_after))).encode()))

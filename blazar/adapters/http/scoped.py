@@ -14,27 +14,29 @@ from blazar.domain import teaching
 from blazar.domain.errors import Forbidden
 from blazar.domain.names import resolve
 from blazar.domain.records import Model
+from blazar.domain.row_names import meant
 
 
 def visible(models: Iterable[Model]) -> list[Model]:
     """Those of `models` that the caller of this request may use."""
     rows = list(models)
-    names = seen([model.name for model in rows])
+    names = seen(rows)
     return [model for model in rows if model.name in names]
 
 
-def seen(names: Collection[str]) -> Collection[str]:
-    """Those of all the models' names; a key's owner may spell them as callers do."""
+def seen(models: Collection[Model], gone: Collection[str] = ()) -> Collection[str]:
+    """Names of those; a key's owner may spell them as callers do. `gone` are names of models without a row."""
+    names = {model.name for model in models} | set(gone)
     scope: Any = request.scope  # Quart's type knows no keys but the specification's
     spellings: Collection[str] | None = scope.get(KEY_MODELS)
     if spellings is None:
         return names
-    return {resolve(spelling, names) for spelling in spellings} & set(names)
+    return {resolve(meant(spelling, models), names) for spelling in spellings} & names
 
 
-def must_see(asked: str, names: Collection[str]) -> None:
+def must_see(asked: str, models: Collection[Model]) -> None:
     """Raises what using that model would hear; one that is not there is for others to tell."""
-    row = resolve(asked, names)
-    if row in names and row not in seen(names):
+    row = meant(asked, models)
+    if row in {model.name for model in models} and row not in seen(models):
         scope: Any = request.scope
         raise Forbidden(teaching.key_not_for_model(record_of(scope).key, asked, scope[KEY_MODELS]))

@@ -1,5 +1,6 @@
 """What every registry over HTTP does alike: files of it are asked for, read and let go. Knows no registry's API."""
 
+from blazar.adapters.net.patience import BRIEF
 from blazar.adapters.net.ranges import RangedFile
 from blazar.adapters.net.web import Web
 from blazar.application.ports.downloads import Wanted
@@ -13,6 +14,7 @@ class AskedByWeb(RemoteModels):
 
     def __init__(self, web: Web) -> None:
         self._web = web
+        web.patience = BRIEF  # a pull has more of it
 
     def wanted(self, file: RemoteFile, path: str) -> Wanted:
         return Wanted(file.at, path, file.name, file.size, file.sha256)

@@ -6,7 +6,7 @@ A blocked read ends when its socket is shut down; closing the client would free 
 import socket
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from threading import Lock, Timer
+from threading import Event, Lock, Timer
 from typing import Any
 
 from blazar.domain.errors import BlazarError
@@ -24,6 +24,16 @@ class Cutoff:
         self._timer: Timer | None = None
         self._sockets: list[socket.socket] = []
         self._why: BlazarError | None = None
+        self._ended = Event()
+
+    def rest(self, secs: float) -> None:
+        """Wait so long, which is not counted; raise as soon as it has ended. After it the time runs anew."""
+        with self._lock:
+            timer, self._timer = self._timer, None
+        if timer is not None:
+            timer.cancel()
+        self._ended.wait(secs)
+        self.check()
 
     def check(self) -> None:
         """Raise if it has ended. The time runs from the first call."""
@@ -51,6 +61,7 @@ class Cutoff:
         with self._lock:
             self._why = self._why or why
             sockets = list(self._sockets)
+        self._ended.set()
         for connected in sockets:
             _shut(connected)
 

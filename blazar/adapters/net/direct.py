@@ -6,6 +6,7 @@ No registry stands behind it: there is nothing to choose, to search, or to be to
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from blazar.adapters.net.asking import AskedByWeb
+from blazar.adapters.net.patience import LONG
 from blazar.adapters.net.probes import told_of
 from blazar.adapters.net.web import Web
 from blazar.application.ports.remote import Listing, Offer, Parcel, Part, RemoteFile
@@ -35,6 +36,7 @@ class DirectFile(AskedByWeb):
         return Listing(ref, (offer,), offer)
 
     def parcel(self, ref: RemoteRef) -> Parcel:
+        self._web.patience = LONG
         files = tuple(self._files(ref.file))
         role = Role.WEIGHTS
         if is_projector(files[0].name):
@@ -59,4 +61,4 @@ class DirectFile(AskedByWeb):
         if told.size <= 0:
             why = teaching.remote_no_length(name) if told.size < 0 else teaching.download_empty(name, self._web.host)
             raise self._web.garbled(why)
-        return RemoteFile(name, told.size, address, told.sha256, told.sha256 or told.etag or str(told.size))
+        return RemoteFile(name, told.size, address, told.sha256, told.sha256 or told.etag)

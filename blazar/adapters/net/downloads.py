@@ -3,14 +3,15 @@
 Knows no registry: an address, a path and a digest is all it is told. Decides nothing about what is downloaded.
 """
 
-import hashlib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from threading import Event, Lock
 from urllib.parse import urlsplit
 
 from blazar.adapters.net.mending import Mending
 from blazar.adapters.net.partials import Partial, told_of
+from blazar.adapters.net.promises import digest_for, kind_of, promised
 from blazar.adapters.net.rolling import Rolling
 from blazar.adapters.net.throttle import Throttle
 from blazar.adapters.net.transfers import Changed, FileHost, NoRanges, Rules, Transfer, Unsatisfiable
@@ -57,7 +58,7 @@ class HttpDownloads(Downloads):
             if partial is None:
                 return
             try:
-                self._fetch(partial, wanted, told)
+                (self._make if wanted.empty else self._fetch)(partial, wanted, told)
             finally:
                 partial.close()
         except OSError as trouble:
@@ -83,16 +84,27 @@ class HttpDownloads(Downloads):
                 return partial
             partial.close()  # published between the look and the lock
 
+    def _make(self, partial: Partial, wanted: Wanted, told: Told) -> None:
+        """A file without bytes: a host has nothing to send of it."""
+        self._check_stopped()
+        expected, digest = promised(wanted), digest_for(wanted).hexdigest()
+        if expected and expected != digest:
+            raise RegistryTrouble(teaching.download_digest_differs(wanted.name, expected, digest, kind_of(wanted)))
+        partial.forget()
+        partial.publish()
+        told(0, 0)
+
     def _fetch(self, partial: Partial, wanted: Wanted, told: Told) -> None:
-        rolling = Rolling(partial.part, lambda: partial.spans)
+        rolling = Rolling(partial.part, lambda: partial.spans, lambda: digest_for(wanted))
+        expected = promised(wanted)
         digest, ranges = self._transfer(partial, rolling, wanted, told)
-        if digest != wanted.sha256:
+        if digest != expected:
             digest = self._mend(partial, rolling, wanted, told, ranges=ranges) or digest
-        if digest == wanted.sha256:
+        if digest == expected:
             partial.publish()
             return
         partial.forget()
-        raise RegistryTrouble(teaching.download_digest_differs(wanted.name, wanted.sha256, digest))
+        raise RegistryTrouble(teaching.download_digest_differs(wanted.name, expected, digest, kind_of(wanted)))
 
     def _transfer(self, partial: Partial, rolling: Rolling, wanted: Wanted, told: Told) -> tuple[str, bool]:
         """The digest, and whether the host gives parts. What the host makes of our questions may take some tries to find out."""
@@ -105,7 +117,7 @@ class HttpDownloads(Downloads):
             except Changed:
                 # Servers of one host may name the same bytes differently; a digest tells whether they are the same.
                 conditional = False
-                if not wanted.sha256:
+                if not promised(wanted):
                     partial.forget()
             except NoRanges:
                 ranges = False
@@ -145,6 +157,11 @@ class HttpDownloads(Downloads):
         web.gone = self._gone
         return web
 
+    def came(self, path: str) -> int:
+        with suppress(OSError):
+            return told_of(Path(path))[0]
+        return 0
+
     def stop(self, why: BlazarError) -> None:
         with self._lock:
             self._why = self._why or why
@@ -157,11 +174,11 @@ class HttpDownloads(Downloads):
         if self._why is not None:
             raise self._why
 
-    def _check_room(self, path: str, needed: int) -> None:
+    def _check_room(self, path: str, needed: int, came: int) -> None:
         """Raise `StoreTrouble` where the disk cannot take it, before a byte is asked for (case H8)."""
         free = self._disk.free(path)
         if needed > free:
-            raise StoreTrouble(teaching.download_no_room(path, needed, free))
+            raise StoreTrouble(teaching.download_no_room(path, needed, free, came))
 
     def _connections_of(self, size: int) -> int:
         """By how many connections a file of this size is fetched."""
@@ -170,16 +187,16 @@ class HttpDownloads(Downloads):
     def _is_there(self, path: Path, wanted: Wanted) -> bool:
         """Whether the file lies there already. Without a digest its size is all there is to go by."""
         try:
-            if not path.is_file() or (wanted.size and path.stat().st_size != wanted.size):
+            if not path.is_file() or ((wanted.size or wanted.empty) and path.stat().st_size != wanted.size):
                 return False
-            if not wanted.sha256:
-                return bool(wanted.size)
-            digest, buffer = hashlib.sha256(), memoryview(bytearray(_BLOCK))
+            if not (expected := promised(wanted)):
+                return bool(wanted.size) or wanted.empty
+            digest, buffer = digest_for(wanted), memoryview(bytearray(_BLOCK))
             with path.open("rb", buffering=0) as file:
                 while count := file.readinto(buffer):
                     self._check_stopped()
                     digest.update(buffer[:count])
-            return digest.hexdigest() == wanted.sha256
+            return digest.hexdigest() == expected
         except OSError:
             return False
 

@@ -50,8 +50,8 @@ def chosen(ref: RemoteRef, there: Contents, meant: Offer | None) -> Chosen:
 def _without_gguf(ref: RemoteRef, there: Contents) -> Chosen:
     if (folder := repository.model_folder(there.files)) is not None:
         return Chosen(_folder(ref, folder, there))
-    if names := repository.adapter_folder(there.files):
-        return Chosen(tuple(Part(Role.ADAPTER, there.files[name], name) for name in names))
+    if repository.adapter_folder(there.files):
+        raise NotFound(teaching.remote_peft_only(ref.repo))
     if repository.PIPELINE in there.files or repository.CONFIG not in there.files:
         single = repository.checkpoints(there.files)
         if len(single) > 1:
@@ -76,6 +76,8 @@ def _named(ref: RemoteRef, there: Contents) -> Chosen:
         model = next((one for one in models_among(there.files) if path in one.files), None)
         files = tuple(there.files[one] for one in model.files) if model else (file,)
         return _of_offer(Offer("", "", files, model.missing if model else 0), there)
+    if repository.is_of_peft(path, there.files):
+        raise NotFound(teaching.remote_peft_only(ref.repo))
     folder = repository.model_folder(there.files)
     if folder is not None and path in folder.weights:
         return Chosen(_folder(ref, folder, there))

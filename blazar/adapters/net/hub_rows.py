@@ -18,6 +18,8 @@ LARGEST = 2**50
 LONGEST_NAME = 250
 """Bytes of one part of a path: file systems take 255, and a partial is called a little longer."""
 MOST_QUANTS = 40
+GIT_DIGITS = 40
+"""Of a git object's id (SHA-1)."""
 _OURS = (".part", ".part.json", ".lock")
 """How downloads call what is incomplete: a file of that name would be taken for the note of another."""
 _PATH = re.compile(r"[^\x00-\x1f\x7f\\?#]{1,500}")
@@ -29,12 +31,17 @@ _LICENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._+/-]{0,99}")
 
 
 class Row(NamedTuple):
-    """One file of a listing. `sha256` is "" for what git keeps itself; `mark` tells its versions apart all the same."""
+    """One file of a listing. `sha256` is "" for what git keeps itself; `mark` tells its versions apart all the same, and is `git` then."""
 
     path: str
     size: int
     sha256: str
     mark: str
+
+    @property
+    def git(self) -> str:
+        """The id that git gives its content; "" for what it keeps a note of only."""
+        return "" if self.sha256 or len(self.mark) != GIT_DIGITS else self.mark
 
 
 class About(NamedTuple):

@@ -15,6 +15,7 @@ from urllib.parse import quote, urlencode, urljoin
 from blazar.adapters.net.asking import AskedByWeb
 from blazar.adapters.net.hub_parcels import Contents, chosen
 from blazar.adapters.net.hub_rows import About, Row, about_of, found_of, row_of
+from blazar.adapters.net.patience import LONG
 from blazar.adapters.net.probes import told_of
 from blazar.adapters.net.web import Web
 from blazar.application.ports.downloads import Wanted
@@ -40,9 +41,9 @@ _SAID = ("downloads", "likes", "gated", "lastModified", "siblings", "gguf", "saf
 class HuggingFace(AskedByWeb):
     """Repositories of models, on their `main` branch."""
 
-    def __init__(self, base: str = BASE, token: str = "") -> None:
-        super().__init__(Web(base, token, variable=VARIABLE))
-        self._token = token.strip()
+    def __init__(self, base: str = BASE, token: str = "", variable: str = VARIABLE) -> None:
+        super().__init__(Web(base, token, variable=variable))
+        self._token, self._variable = token.strip(), variable
 
     def listing(self, ref: RemoteRef) -> Listing:
         notes: list[str] = []
@@ -54,6 +55,7 @@ class HuggingFace(AskedByWeb):
         return Listing(ref, offers, asked, tuple(notes))
 
     def parcel(self, ref: RemoteRef) -> Parcel:
+        self._web.patience = LONG
         notes: list[str] = []
         files = self._files(ref, self._rows(ref, notes))
         offers = tuple(_offers(files))
@@ -67,7 +69,9 @@ class HuggingFace(AskedByWeb):
 
     def wanted(self, file: RemoteFile, path: str) -> Wanted:
         token = self._token if file.at.startswith(self._web.base + "/") else ""
-        return Wanted(file.at, path, file.name, file.size, file.sha256, token, VARIABLE)
+        return Wanted(
+            file.at, path, file.name, file.size, file.sha256, token, self._variable, file.git, empty=not file.size
+        )
 
     def search(self, word: str, limit: int) -> tuple[Found, ...]:
         asked = [("search", word[:200]), ("filter", "gguf"), ("sort", "downloads"), ("direction", "-1")]
@@ -106,7 +110,10 @@ class HuggingFace(AskedByWeb):
 
     def _files(self, ref: RemoteRef, rows: Iterable[Row]) -> dict[str, RemoteFile]:
         base = f"{self._web.base}/{ref.repo}/resolve/main/"
-        return {row.path: RemoteFile(row.path, row.size, base + quote(row.path), row.sha256, row.mark) for row in rows}
+        return {
+            row.path: RemoteFile(row.path, row.size, base + quote(row.path), row.sha256, row.mark, row.git)
+            for row in rows
+        }
 
     def _about(self, ref: RemoteRef) -> About:
         """A mirror may not know; a pull needs none of it."""

@@ -5,6 +5,7 @@ of an earlier run, and those around a connection that broke.
 """
 
 from blazar.adapters.net.partials import PIECE_MOST, Span
+from blazar.adapters.net.promises import promised
 from blazar.adapters.net.transfers import Transfer
 from blazar.application.ports.downloads import Told
 
@@ -19,7 +20,7 @@ class Mending(Transfer):
     def _bring(self, count: int, told: Told) -> str:
         pieces = self._pieces()
         digest = ""
-        while pieces and digest != self._wanted.sha256:
+        while pieces and digest != promised(self._wanted):
             self._todo, pieces = pieces[:count], pieces[count:]
             self._lowest = self._partial.size
             self._watch([self._start(self._work) for _ in self._todo], told)

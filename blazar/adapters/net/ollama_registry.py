@@ -21,6 +21,7 @@ from blazar.adapters.net.ollama_layers import (
     parts_of,
     words_of,
 )
+from blazar.adapters.net.patience import LONG
 from blazar.adapters.net.web import Web
 from blazar.application.ports.remote import Listing, Offer, Parcel
 from blazar.domain import teaching
@@ -34,6 +35,8 @@ MOST_TAGS = 32
 MOST_NAMED = 20
 """Of the tags that were not looked at."""
 AT_ONCE = 8
+LONGEST_MANIFEST = 1 << 20
+"""Bytes: real ones are some thousand, those of a model in a thousand tensors 200,000."""
 _MANIFEST = {
     "accept": "application/vnd.docker.distribution.manifest.v2+json, "
     "application/vnd.docker.distribution.manifest.list.v2+json, application/vnd.oci.image.index.v1+json"
@@ -63,6 +66,7 @@ class OllamaRegistry(AskedByWeb):
         return Listing(ref, tuple(unique.values()), asked, notes)
 
     def parcel(self, ref: RemoteRef) -> Parcel:
+        self._web.patience = LONG
         name = _name(ref, ref.tag)
         layers = self._layers(ref, ref.tag, name)
         parts = tuple(parts_of(layers, name, lambda digest: self._address(ref, digest)))
@@ -131,7 +135,7 @@ class OllamaRegistry(AskedByWeb):
         return self._one(ref, (ours or [digest for _, digest in known])[0], name)
 
     def _one(self, ref: RemoteRef, which: str, name: str) -> Any:
-        return self._web.json(f"{self._web.base}/v2/{ref.repo}/manifests/{which}", name, _MANIFEST)[0]
+        return self._web.json(f"{self._web.base}/v2/{ref.repo}/manifests/{which}", name, _MANIFEST, LONGEST_MANIFEST)[0]
 
 
 def _name(ref: RemoteRef, tag: str) -> str:

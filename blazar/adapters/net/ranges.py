@@ -19,7 +19,7 @@ FIRST = 256 << 10
 """Bytes of the first range: all of a small header, and of any later shard's."""
 MOST = 64 << 20
 """Bytes fetched of one file. Headers with the largest vocabularies are about 16 MiB."""
-_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
+_RANGE = re.compile(r"bytes (\d{1,16})-(\d{1,16})/(\d{1,16}|\*)", re.ASCII)
 
 
 class RangedFile(AbstractContextManager["RangedFile"], Source):

@@ -1,4 +1,4 @@
-"""SHA-256 of a file while it arrives: as far as it is there without a gap, so that its end needs no second reading. Asks no host.
+"""The digest of a file while it arrives: as far as it is there without a gap, so that its end needs no second reading. Asks no host.
 
 It reads behind those who write, from the cache of the system: pieces arrive in no order, and a thread that receives must not hash.
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Event, Lock
 
 from blazar.adapters.net.partials import PIECE_MOST, Span
+from blazar.adapters.net.promises import Digest
 
 _BLOCK = 1 << 20
 """Bytes at a time: a digest lets other threads run while it works on large blocks only."""
@@ -19,13 +20,15 @@ _NAP = 0.01
 
 
 class Rolling:
-    """`spans` is what there is of the file now, in order."""
+    """`spans` is what there is of the file now, in order; `digest` makes the one that is fed."""
 
-    def __init__(self, path: Path, spans: Callable[[], Sequence[Span]]) -> None:
+    def __init__(
+        self, path: Path, spans: Callable[[], Sequence[Span]], digest: Callable[[], Digest] = hashlib.sha256
+    ) -> None:
         self._path, self._spans = path, spans
         self._lock = Lock()
-        self._marks = [(0, hashlib.sha256())]
-        self._at, self._state = 0, hashlib.sha256()
+        self._marks: list[tuple[int, Digest]] = [(0, digest())]
+        self._at, self._state = 0, digest()
 
     @property
     def at(self) -> int:

@@ -3,7 +3,6 @@
 Decides which piece is asked for next, when a connection is tried again, and when none is worth it any more.
 """
 
-import random
 import re
 import time
 from collections.abc import Callable
@@ -16,22 +15,20 @@ from typing import Any, NamedTuple
 import httpx
 
 from blazar.adapters.net.partials import Partial, Span
+from blazar.adapters.net.patience import LONG, PAUSE_SECS, TRIES, Failing, secs_after
+from blazar.adapters.net.promises import promised
 from blazar.adapters.net.rolling import Rolling
-from blazar.adapters.net.turns import Turns
-from blazar.adapters.net.web import READ_SECS, Web
+from blazar.adapters.net.turns import MOST_DIGITS, Turns
+from blazar.adapters.net.web import READ_SECS, Slow, Web
 from blazar.application.ports.downloads import Told, Wanted
 from blazar.domain import teaching
 from blazar.domain.errors import BlazarError, Busy, Forbidden, NotFound, RegistryTrouble
 
-TRIES = 5
-"""Connections that may fail one after the other without bringing a byte."""
-PAUSE_SECS, LONGEST_PAUSE = 0.5, 60.0
-"""Between two of them: twice as long each time, up to a bound; longer than that no host is waited for, whatever it asks for."""
 CRAWL_SECS, CRAWL_BYTES = 60.0, 60 << 10
 """Fewer bytes in such a time are no download but a trickle that would never end."""
 SHARED_FROM = 4 << 20
 """Bytes that are worth a connection of their own where the last pieces are under way and others have nothing to do."""
-_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
+_RANGE = re.compile(r"bytes (\d{1,16})-(\d{1,16})/(\d{1,16})", re.ASCII)
 _TOLD_EVERY = 0.1
 
 
@@ -51,10 +48,6 @@ class Final(RegistryTrouble):
     """Asking the same again would bring the same."""
 
 
-class Failing(RegistryTrouble):
-    """Its own trouble (5xx): it may be over in a moment."""
-
-
 class FileHost(Web):
     """The host of one file. `gone` says that it lacks it."""
 
@@ -66,21 +59,30 @@ class FileHost(Web):
             raise Unsatisfiable(teaching.remote_said(self.host, 416))
         if status in (404, 410):
             raise NotFound(self.gone(what, self.host))
-        after = answer.headers.get("retry-after", "")
-        if status == 503 and after.isascii() and after.isdigit():
-            seconds = min(int(after[:9]), 3600)
-            raise Busy(teaching.remote_rate_limited(self.host, seconds, None), seconds)
-        if status >= 500:
-            raise Failing(teaching.remote_said(self.host, status))
         super()._judge(answer, what)
 
 
 class Rules(NamedTuple):
     """What holds for all files: room on disk, payment for bytes, and by how many connections a file of some size is fetched."""
 
-    check_room: Callable[[str, int], None]
+    check_room: Callable[[str, int, int], None]
     pay: Callable[[int, Callable[[float], None]], None]
     connections: Callable[[int], int]
+
+
+class _Raised:
+    """Takes whatever is raised inside to where it is waited for: in a thread nobody would hear it but a terminal, as a traceback."""
+
+    def __init__(self, future: Future[Any]) -> None:
+        self._future = future
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if error is not None:
+            self._future.set_exception(error)
+        return True
 
 
 class Transfer:
@@ -89,7 +91,7 @@ class Transfer:
     def __init__(self, partial: Partial, rolling: Rolling, wanted: Wanted, web: Web, rules: Rules) -> None:
         self._partial, self._rolling, self._wanted, self._web, self._rules = partial, rolling, wanted, web, rules
         self.ranges, self.conditional = True, True
-        self._identity = wanted.sha256 or wanted.url
+        self._identity = promised(wanted) or wanted.url
         self._ended = Event()
         self._lock = Lock()
         self._error: BlazarError | None = None
@@ -139,7 +141,7 @@ class Transfer:
         return self._hashed(hashed, told)
 
     def _hash(self) -> str:
-        return self._rolling.follow(lambda: self._partial.size, self._ended) if self._wanted.sha256 else ""
+        return self._rolling.follow(lambda: self._partial.size, self._ended) if promised(self._wanted) else ""
 
     def _hashed(self, hashed: Future[Any], told: Told) -> str:
         return str(self._watch([hashed], told, crawling=False)[0])
@@ -149,13 +151,8 @@ class Transfer:
         future: Future[Any] = Future()
 
         def body() -> None:
-            try:
+            with _Raised(future):
                 future.set_result(task())
-            except (BlazarError, OSError, RuntimeError) as failed:  # the last: of a client that was closed meanwhile
-                future.set_exception(failed)
-            finally:
-                if not future.done():
-                    future.set_exception(RegistryTrouble(teaching.interrupted()))
 
         thread = Thread(target=body, name="download", daemon=True)
         self._threads.append(thread)
@@ -225,7 +222,8 @@ class Transfer:
         return max(1, min(len(missing), self._rules.connections(total))) if self.ranges else 1
 
     def _check_room(self, total: int) -> None:
-        self._rules.check_room(str(Path(self._wanted.path).parent), total - self._partial.done)
+        came = self._partial.done
+        self._rules.check_room(str(Path(self._wanted.path).parent), total - came, came)
 
     def _ask(self, span: Span, *, whole: bool = False) -> httpx.Response:
         """From where a span stands to its end. No thread that waits here comes back to the file once all has ended."""
@@ -262,7 +260,7 @@ class Transfer:
         told = answer.headers.get("content-length", "")
         match = _RANGE.fullmatch(answer.headers.get("content-range", ""))
         size = int(match[3]) if match and answer.status_code == 206 else -1
-        if answer.status_code != 206 and told.isascii() and told.isdecimal():
+        if answer.status_code != 206 and told.isascii() and told.isdecimal() and len(told) <= MOST_DIGITS:
             size = int(told)
         name, expected = self._wanted.name, self._wanted.size
         if size == 0:
@@ -321,12 +319,12 @@ class Transfer:
             first = None
 
     def _patiently(self, ask: Callable[[], httpx.Response]) -> httpx.Response:
-        """The first question of all: a host that cannot be reached is told at once, one that asks for time is given it."""
+        """The first question of all: a host that cannot be reached is told at once, one that asks for time or is silent is given it."""
         tries = 0
         while True:
             try:
                 return ask()
-            except (Busy, Failing) as trouble:
+            except (Busy, Failing, Slow) as trouble:
                 tries += 1
                 if self._ended.is_set() or tries >= TRIES or _is_final(trouble):
                     raise
@@ -395,16 +393,12 @@ def _left(span: Span) -> int:
 def _is_final(trouble: BlazarError) -> bool:
     """Whether waiting helps."""
     if isinstance(trouble, Busy):
-        return trouble.retry_after > LONGEST_PAUSE
+        return LONG.ends(trouble, 0)
     return isinstance(trouble, (Final, NoRanges, Unsatisfiable))
 
 
 def _secs_after(trouble: BlazarError, tries: int) -> float:
-    """What the host asks for, else a growing time; not the same for all, since they would all come back at once."""
-    spread = random.uniform(0.5, 1.0)  # noqa: S311 # not a secret
-    if isinstance(trouble, Busy):
-        return trouble.retry_after + PAUSE_SECS * spread
-    return float(min(LONGEST_PAUSE, PAUSE_SECS * 2**tries) * spread)
+    return secs_after(trouble, tries, PAUSE_SECS)
 
 
 def _strong(etag: str) -> str:

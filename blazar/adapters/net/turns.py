@@ -10,6 +10,9 @@ from typing import Any
 
 import httpx
 
+MOST_DIGITS = 16
+"""Of a length that a host tells: more are no length, and thousands are refused by the interpreter itself."""
+
 
 class Turns:
     """One for each transfer."""
@@ -21,7 +24,7 @@ class Turns:
         """The same parts. Silence of `secs` is left to who reads, who says so; so is an answer whose end only its reader knows."""
         line = _socket_of(answer)
         length = answer.headers.get("content-length", "")
-        if line is None or not length.isdecimal():
+        if line is None or not (length.isascii() and length.isdecimal() and len(length) <= MOST_DIGITS):
             yield from parts
             return
         begun = False

@@ -17,9 +17,12 @@ import httpx
 import blazar
 from blazar.adapters.net.challenges import challenge_in, token_address, token_in
 from blazar.adapters.net.cutoff import Cutoff
+from blazar.adapters.net.patience import ONCE, Failing, Patience, asked_for, busy
+from blazar.adapters.net.proxies import proxy_for, unusable
 from blazar.domain import teaching
 from blazar.domain.addresses import is_inside, is_loopback
 from blazar.domain.errors import BlazarError, Busy, Forbidden, NotFound, RegistryGarbled, RegistryTrouble
+from blazar.domain.harmless import public
 
 MOST_HOPS = 5
 LONGEST_JSON = 16 << 20
@@ -27,8 +30,13 @@ LONGEST_JSON = 16 << 20
 CONNECT_SECS, READ_SECS = 10.0, 20.0
 WHOLE_SECS = 120.0
 """All that is asked on one errand may take so long, however steadily it trickles: a listing and a few headers of 16 MiB each."""
-_RETRY_SECS = 60
+MOST_VALUES = 500_000
+"""Of a listing: each costs up to a hundred times its two bytes (`[{},{},…]`). Ten thousand files with all that is said of them are 100,000."""
 _TOKEN = re.compile(r"[\x21-\x7e]*")
+
+
+class Slow(RegistryTrouble):
+    """Nothing came for a while: asked again, it may."""
 
 
 class Web:
@@ -54,6 +62,7 @@ class Web:
         self.host = _place(self.base)
         self._variable = variable
         self._token, self._read_secs = token.strip(), read_secs
+        self.patience: Patience = ONCE
         self._lent = ""  # by the registry itself, to whoever asks
         if not _TOKEN.fullmatch(self._token):
             raise RegistryTrouble(teaching.remote_bad_token(variable or "the token"))
@@ -64,7 +73,7 @@ class Web:
             mounts = _beside_proxies(self.base)
             self._client = httpx.Client(timeout=timeout, headers=headers, follow_redirects=False, mounts=mounts)
         except (ImportError, ValueError) as odd:  # a proxy of the environment that cannot be used
-            raise RegistryTrouble(self._offline(str(odd))) from odd
+            raise RegistryTrouble(unusable(self.host)) from odd
 
     def close(self) -> None:
         self._cutoff.close()
@@ -74,17 +83,22 @@ class Web:
         """From any thread: what is asked now and from now on fails with `why`."""
         self._cutoff.end(why)
 
-    def json(self, url: str, what: str, headers: Mapping[str, str] | None = None) -> tuple[Any, httpx.Headers]:
-        """The JSON at `url` and the answer's headers. `what` is what sentences call the thing asked for."""
+    def json(
+        self, url: str, what: str, headers: Mapping[str, str] | None = None, most: int = 0
+    ) -> tuple[Any, httpx.Headers]:
+        """The JSON at `url` and the answer's headers. `what` is what sentences call the thing asked for; `most` are bytes of it."""
         with self.get(url, what, headers) as answer:
-            return self._decoded(answer), answer.headers
+            return self._decoded(answer, most), answer.headers
 
-    def _decoded(self, answer: httpx.Response) -> Any:
-        raw = bytearray()
+    def _decoded(self, answer: httpx.Response, most: int = 0) -> Any:
+        most, raw, values = most or LONGEST_JSON, bytearray(), 0
         for part in self.parts(answer):
             raw += part
-            if len(raw) > LONGEST_JSON:
-                raise self.garbled(f"more than {LONGEST_JSON >> 20} MiB of JSON")
+            values += part.count(b",") + part.count(b"{") + part.count(b"[")
+            if len(raw) > most:
+                raise self.garbled(f"more than {most >> 20} MiB of JSON")
+            if values > MOST_VALUES:
+                raise self.garbled(f"more than {MOST_VALUES} values of JSON")
         try:
             return json.loads(raw)
         except (ValueError, RecursionError):
@@ -93,7 +107,7 @@ class Web:
     @contextmanager
     def get(self, url: str, what: str, headers: Mapping[str, str] | None = None) -> Iterator[httpx.Response]:
         """An answer whose body is still to be read; it is a success. Leaving the block drops what was not read."""
-        answer = self.ask(url, what, headers)
+        answer = self._ask_patiently(url, what, headers)
         try:
             yield answer
         finally:
@@ -103,6 +117,17 @@ class Web:
         """The same for who closes it: whoever takes the answer to another thread."""
         with self._translated():
             return self._follow(url, what, dict(headers or {}))
+
+    def _ask_patiently(self, url: str, what: str, headers: Mapping[str, str] | None) -> httpx.Response:
+        tries = 0
+        while True:
+            try:
+                return self.ask(url, what, headers)
+            except (Busy, Failing) as trouble:
+                tries += 1
+                if self.patience.ends(trouble, tries):
+                    raise
+                self._cutoff.rest(self.patience.secs(trouble, tries))
 
     def parts(self, answer: httpx.Response) -> Iterator[bytes]:
         """The body as it arrives."""
@@ -166,7 +191,7 @@ class Web:
             return False
         address = token_address(challenge, self.base)
         if address is None:
-            raise RegistryTrouble(teaching.remote_realm_astray(self.host, challenge.realm))
+            raise RegistryTrouble(teaching.remote_realm_astray(self.host, public(challenge.realm)))
         answer.close()
         self._lent = ""
         with ExitStack() as asked:
@@ -189,7 +214,8 @@ class Web:
             or to.scheme not in ("http", "https")
             or (is_inside(to.host) and not is_inside(httpx.URL(url).host))
         ):
-            raise RegistryTrouble(teaching.remote_astray(self.host, f"{to.scheme}://{to.host}"[:200]))
+            place = f"{to.scheme}://{to.host}" if to.host else f"an address that begins with {to.scheme}:"
+            raise RegistryTrouble(teaching.remote_astray(self.host, place[:200]))
 
     def _judge(self, answer: httpx.Response, what: str) -> None:
         """Raise unless it is a success."""
@@ -198,12 +224,17 @@ class Web:
             return
         gated = answer.headers.get("x-error-code", "") == "GatedRepo" or status == 403
         if gated:
-            raise Forbidden(teaching.remote_gated(what, self.host, self._variable))
+            told = teaching.remote_barred if self._token and self._variable else teaching.remote_gated
+            raise Forbidden(told(what, self.host, self._variable or ""))
         if status in (401, 404, 410):
-            raise NotFound(teaching.remote_not_found(what, self.host, self._variable))
-        if status == 429:
-            seconds = _seconds(answer.headers.get("retry-after", ""))
-            raise Busy(teaching.remote_rate_limited(self.host, seconds, self._variable), seconds)
+            told = teaching.remote_hidden if self._token and self._variable else teaching.remote_not_found
+            raise NotFound(told(what, self.host, self._variable or ""))
+        after = answer.headers.get("retry-after", "")
+        if status == 429 or (status == 503 and asked_for(after) is not None):
+            variable = self._variable if status == 429 else None
+            raise busy(after, lambda seconds: teaching.remote_rate_limited(self.host, seconds, variable))
+        if status >= 500:
+            raise Failing(teaching.remote_said(self.host, status))
         raise RegistryTrouble(teaching.remote_said(self.host, status))
 
     @contextmanager
@@ -219,15 +250,26 @@ class Web:
 
     def _trouble(self, failed: Exception) -> BlazarError:
         match failed:
+            case httpx.ConnectTimeout() if proxy := proxy_for(str(failed.request.url)):
+                why = teaching.remote_slow(proxy.address, CONNECT_SECS)
+                return RegistryTrouble(teaching.remote_proxy_dead(self.host, proxy.address, proxy.variable, why))
             case httpx.TimeoutException():
-                return RegistryTrouble(teaching.remote_slow(self.host, self._read_secs))
+                return Slow(teaching.remote_slow(self.host, self._read_secs))
             case httpx.RemoteProtocolError() | httpx.DecodingError():
                 return self.garbled("it is no proper HTTP")
-        return RegistryTrouble(self._offline(str(failed) or type(failed).__name__))
+            case httpx.ProxyError() | httpx.ConnectError() if proxy := proxy_for(str(failed.request.url)):
+                return RegistryTrouble(
+                    teaching.remote_proxy_dead(self.host, proxy.address, proxy.variable, _why(failed))
+                )
+        return RegistryTrouble(self._offline(_why(failed)))
 
     def _offline(self, why: str) -> str:
         """What is said where there is no connection; registries that have another way say which."""
         return teaching.remote_offline(self.host, why)
+
+
+def _why(failed: Exception) -> str:
+    return str(failed) or type(failed).__name__
 
 
 def checked_base(variable: str, value: str) -> str:
@@ -239,7 +281,7 @@ def checked_base(variable: str, value: str) -> str:
     except (ValueError, httpx.InvalidURL):  # a port beyond 65535, half an IPv6 address
         usable = False
     if not usable:
-        raise RegistryTrouble(teaching.remote_no_url(variable, value[:200]))
+        raise RegistryTrouble(teaching.remote_no_url(variable, public(value)[:200]))
     return value
 
 
@@ -247,7 +289,7 @@ def secure_base(variable: str, value: str) -> str:
     """The same of a registry of models: what is sent to it, and which files it names, nobody on the way may read or change."""
     parts = urlsplit(checked_base(variable, value))
     if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
-        raise RegistryTrouble(teaching.remote_unencrypted(variable, value[:200]))
+        raise RegistryTrouble(teaching.remote_unencrypted(variable, public(value)[:200]))
     return value
 
 
@@ -280,7 +322,3 @@ def _place(base: str) -> str:
 
 def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port
-
-
-def _seconds(text: str) -> int:
-    return min(int(text), 3600) if text.isascii() and text.isdigit() and len(text) < 10 else _RETRY_SECS

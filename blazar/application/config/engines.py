@@ -32,7 +32,7 @@ class EngineKeys(Keys):
     """Days after which a curated fork build is deleted when the official one can do all that it could. 0: never."""
     # More connections than this are taken for an attack by some hosts.
     download_connections: Annotated[int, Field(ge=1, le=64)] = 8
-    """Connections that one large file is fetched by; 1: a single one, which can be resumed."""
+    """Most connections by which one file of 32 MiB or more is fetched; smaller ones, and those of a host that sends no parts, come by one."""
     download_speed_limit_mb: Annotated[Whole, Knob(env=("BLAZAR_DOWNLOAD_SPEED_LIMIT_MB",))] = 0
     """Most megabytes a second of all downloads together. 0: no limit."""
     # Whoever writes a name here lets `pull HOST/…` send what it asks for there; nothing else of a host is trusted.

@@ -5,7 +5,7 @@ Names are a registry's where a file may be called so, else our own: nothing that
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Final, NamedTuple
 
@@ -20,9 +20,14 @@ KEY: Final = 12
 PLAIN: Final = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._+ -]{0,198}[A-Za-z0-9_+-])?")
 """A name that every file system takes, that no shell hides, and that is none of our notes beside a partial file."""
 _OURS: Final = (".part", ".part.json", ".lock")
+VERIFIED: Final = "sha256:"
+"""Begins the mark of a file whose bytes were compared with it."""
+_TOLD: Final = "told:"
+KINDS: Final = (VERIFIED, _TOLD)
 DEEPEST: Final = 6
 _WEIGHTS: Final = (SUFFIX, ".safetensors", ".sft", ".ckpt", ".pt", ".pth")
 PROJECTOR: Final = f"mmproj{SUFFIX}"
+_ADAPTER: Final = "adapter"
 
 
 class Arriving(NamedTuple):
@@ -34,6 +39,11 @@ class Arriving(NamedTuple):
     @property
     def mark(self) -> str:
         return mark_of(self.part.file)
+
+    @property
+    def is_vouched(self) -> bool:
+        """Whether its host says anything by which another version of it could be told."""
+        return bool(self.part.file.sha256 or self.part.file.mark)
 
 
 class Shipment(NamedTuple):
@@ -53,6 +63,10 @@ class Shipment(NamedTuple):
     @property
     def size(self) -> int:
         return sum(max(0, one.part.file.size) for one in self.files)
+
+    @property
+    def is_vouched(self) -> bool:
+        return all(one.is_vouched for one in self.files)
 
     @property
     def is_adapter(self) -> bool:
@@ -76,13 +90,31 @@ class Shipment(NamedTuple):
 
 
 def mark_of(file: RemoteFile) -> str:
-    """What tells versions of a file apart; its size where a host says nothing else."""
-    return file.sha256 or file.mark or f"size:{file.size}"
+    """What tells versions of a file apart: a digest, which no file gets past that has another, or what its host says of this address.
+
+    Only the first means the same bytes wherever they come from: anybody can send anybody's digest as an entity tag.
+    """
+    if file.sha256:
+        return f"{VERIFIED}{file.sha256}"
+    # A query may hold a signature, which is another each time; the tag is of what is sent.
+    said = (file.at.partition("#")[0].partition("?")[0] if file.mark else file.at, file.mark, str(file.size))
+    return f"{_TOLD}{sha256(json.dumps(said).encode()).hexdigest()}"
+
+
+def sealed(shipment: Shipment, digests: Mapping[str, str]) -> Shipment:
+    """With the digests of what came, by path, for files of which nobody had said anything: by these the next pull compares."""
+
+    def told(part: Part, at: str) -> Part:
+        return part._replace(file=part.file._replace(sha256=digests[at])) if at in digests else part
+
+    files = tuple(Arriving(told(one.part, one.at), one.at) for one in shipment.files)
+    parcel = shipment.parcel._replace(parts=tuple(one.part for one in files))
+    return shipment._replace(parcel=parcel, artefact=artefact_of_parcel(parcel), files=files)
 
 
 def artefact_of_parcel(parcel: Parcel) -> str:
     """Over all files and over the words that change what is answered. A licence, a README, a commit change nothing (case H11)."""
-    marks = [(part.path or part.file.name, mark_of(part.file)) for part in parcel.parts]
+    marks = [(part.path or part.file.name, part.file.sha256 or mark_of(part.file)) for part in parcel.parts]
     return artefact_of([*marks, *_words(parcel.words)])
 
 
@@ -95,14 +127,14 @@ def _words(words: Words) -> Iterable[tuple[str, str]]:
 def files_of(parcel: Parcel, folder: str) -> tuple[Arriving, ...]:
     """Raises `RegistryTrouble` for names that may be no file's, and `NotFound` where there is no model in it."""
     weights = [part for part in parcel.parts if part.role is Role.WEIGHTS]
-    names = dict(zip(map(id, weights), _weight_names(weights), strict=True))
+    names = dict(zip(map(id, weights), _weight_names(weights), strict=True)) | _adapter_names(parcel.parts)
     found = [Arriving(part, f"{folder}/{names.get(id(part)) or _place(part, parcel)}") for part in parcel.parts]
     if not any(one.part.role is not Role.PROJECTOR for one in found):
-        raise NotFound(teaching.pull_nothing_in(str(parcel.ref)))
+        raise NotFound(teaching.pull_nothing_in(parcel.ref.public))
     places = [one.at.casefold() for one in found]
     if len(set(places)) < len(places):
         twice = next(one for one in found if places.count(one.at.casefold()) > 1)
-        raise RegistryTrouble(teaching.pull_odd_path(str(parcel.ref), twice.part.file.name))
+        raise RegistryTrouble(teaching.pull_odd_path(parcel.ref.public, twice.part.file.name))
     return tuple(found)
 
 
@@ -124,13 +156,24 @@ def _weight_names(parts: Sequence[Part]) -> list[str]:
     return [shard_name("weights", number, total) for number in range(1, total + 1)]
 
 
+def _adapter_names(parts: Sequence[Part]) -> dict[int, str]:
+    """Ours for those that have no file's name: a registry of layers calls them by a digest only."""
+    odd = [part for part in parts if part.role is Role.ADAPTER and not part.path and not _fits(part)]
+    return {id(part): f"{_ADAPTER}{f'-{number}' if number > 1 else ''}{SUFFIX}" for number, part in enumerate(odd, 1)}
+
+
+def _fits(part: Part) -> bool:
+    name = part.file.name.rpartition("/")[2]
+    return _plain(name)
+
+
 def _place(part: Part, parcel: Parcel) -> str:
     if part.role is Role.PROJECTOR:
         return PROJECTOR
     path = part.path or part.file.name.rpartition("/")[2]
     steps = path.split("/")
     if len(steps) > DEEPEST or not all(map(_plain, steps)):
-        raise RegistryTrouble(teaching.pull_odd_path(str(parcel.ref), path))
+        raise RegistryTrouble(teaching.pull_odd_path(parcel.ref.public, path))
     return path
 
 

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from blazar.application.models.enrol import enrol
+from blazar.application.models.enrol import enrol, spelled
 from blazar.application.models.find import get_model
 from blazar.application.models.import_model import folder_of, moved
 from blazar.application.ports.catalog import ModelCatalog
@@ -32,8 +32,8 @@ class CopyModel:
     def __call__(self, source: str, target: str) -> Model:
         check_name(target)
         model = get_model(self.catalog, source, self.weights)
-        if self.catalog.find_model(target) is not None:
-            raise Conflict(teaching.copy_target_taken(target))
+        if self.catalog.find_model(taken := spelled(self.catalog, target)) is not None:
+            raise Conflict(teaching.copy_target_taken(taken))
         files, owned, names = model.files, False, _names(model)
         if model.owned:
             files, owned = self.weights.link(target, model.files, names)

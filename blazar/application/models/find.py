@@ -4,14 +4,16 @@ from blazar.application.ports.catalog import ModelCatalog
 from blazar.application.ports.weights import WeightFiles
 from blazar.domain import teaching
 from blazar.domain.errors import BadName, ModelNotFound, NotFound
-from blazar.domain.names import LONGEST_NAME, near, resolve
+from blazar.domain.names import LONGEST_NAME, near
 from blazar.domain.records import Model
+from blazar.domain.references import LONGEST
+from blazar.domain.row_names import row_named
 
 
 def get_model(catalog: ModelCatalog, name: str, weights: WeightFiles | None = None) -> Model:
     """The model that `name` means, or `ModelNotFound` with near matches. With `weights`, its files must be there too."""
     # Before anything compares it: looking for near matches of a megabyte takes minutes.
-    if len(name) > LONGEST_NAME:
+    if len(name) > LONGEST:
         raise BadName(name)
     model = catalog.find_model(name) or _find_by_spelling(catalog, name)
     if weights is not None and (gone := weights.missing(model.files)):
@@ -20,8 +22,10 @@ def get_model(catalog: ModelCatalog, name: str, weights: WeightFiles | None = No
 
 
 def _find_by_spelling(catalog: ModelCatalog, name: str) -> Model:
-    known = {model.name: model for model in catalog.list_models()}
-    model = known.get(resolve(name, known))
+    rows = catalog.list_models()
+    model = row_named(name, rows)
+    if model is None and len(name) > LONGEST_NAME:
+        raise BadName(name)
     if model is None:
-        raise ModelNotFound(name, near(name, known))
+        raise ModelNotFound(name, near(name, [row.name for row in rows]))
     return model

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import NamedTuple
 
-from blazar.application.models.enrol import enrol
+from blazar.application.models.enrol import enrol, spelled
 from blazar.application.ports.catalog import ModelCatalog
 from blazar.application.ports.clock import Clock
 from blazar.application.ports.weights import FileFacts, WeightFiles
@@ -40,6 +40,7 @@ class ImportModel:
             check_name(name)  # before a header is read: a wrong name is told at once
         facts = self.weights.inspect(path, _checked(parts))
         name = name if name is not None else check_name(name_from_file(facts.stem or _stem(facts.files[0])))
+        name = spelled(self.catalog, name)
         present = self.catalog.find_model(name)
         if present is not None:
             if present.digest != facts.digest:

@@ -1,26 +1,29 @@
 """What was pulled becomes a model: links, draft, overlay and row, all of them or none. Downloads nothing.
 
-The row comes last: a process that is killed in between leaves no row, and what it left is taken up by the next pull of the same.
+The row comes last: a process that is killed in between leaves the row as it was, and a note by which `mending.py` puts the rest right.
 """
 
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from blazar.application.models.arrivals import KEY, Shipment
+from blazar.application.models.arrivals import KEY, KINDS, Shipment
 from blazar.application.models.create_model import TEMPLATE_KEY
-from blazar.application.models.enrol import enrol
+from blazar.application.models.enrol import enrol, spelled
 from blazar.application.models.import_model import row_of
+from blazar.application.models.laid_adapters import are_there, link_adapters, ours_alone
 from blazar.application.ports.catalog import ModelCatalog
 from blazar.application.ports.clock import Clock
 from blazar.application.ports.overlays import Overlays
+from blazar.application.ports.placements import Placement, Placements
 from blazar.application.ports.weights import FileFacts, WeightFiles
 from blazar.domain import teaching
 from blazar.domain.diffusion_sets import MAIN
 from blazar.domain.draft_pairs import SIMPLE, at_odds, family_of, link_name
 from blazar.domain.errors import BlazarError, Conflict
 from blazar.domain.kinds import Weights
-from blazar.domain.overlay import settings_of
+from blazar.domain.overlay import Overlay, settings_of
 from blazar.domain.parcels import Origin, Role
 from blazar.domain.records import Model
 from blazar.domain.registry_words import laid
@@ -30,17 +33,23 @@ _NEWER: Final = "@"
 
 
 class Order(NamedTuple):
-    """Everything that one model is made of. `present` is the row that it takes the place of."""
+    """Everything that one model is made of. `present` is the row that it takes the place of; `label` what an adapter's file is called."""
 
     name: str
     main: Shipment
     parts: tuple[Shipment, ...] = ()
     draft: Shipment | None = None
     present: Model | None = None
+    label: str = ""
 
     @property
     def shipments(self) -> tuple[Shipment, ...]:
         return (self.main, *self.parts, *([self.draft] if self.draft else []))
+
+    def mapped(self, change: Callable[[Shipment], Shipment]) -> "Order":
+        """With each shipment changed."""
+        draft = change(self.draft) if self.draft else None
+        return self._replace(main=change(self.main), parts=tuple(map(change, self.parts)), draft=draft)
 
 
 class Placed(NamedTuple):
@@ -68,6 +77,11 @@ class PlaceModel:
     weights: WeightFiles
     overlays: Overlays
     clock: Clock
+    placements: Placements
+
+    def spelled(self, name: str) -> str:
+        """What the catalog calls it, if it has one of that name in other letters."""
+        return spelled(self.catalog, name)
 
     def present(self, name: str, main: Shipment) -> Model | None:
         """The row of that name, if it is what an earlier pull of this made of it. Raises `Conflict` where it is another model.
@@ -77,15 +91,19 @@ class PlaceModel:
         row = self.catalog.find_model(name)
         if row is None:
             return None
-        reference, origin = str(main.parcel.ref), row.origin
-        if origin is None or (origin.reference.lower() != reference.lower() and origin.artefact != main.artefact):
-            raise Conflict(teaching.pull_name_taken(name, reference))
+        origin = row.origin
+        if origin is None or not (origin.artefact == main.artefact or main.parcel.ref.is_spelled(origin.reference)):
+            raise Conflict(teaching.pull_name_taken(name, main.parcel.ref.public))
         return row
 
     def is_complete(self, order: Order) -> bool:
-        """Whether that row is all that was ordered, with all its files."""
+        """Whether that row is all that was ordered, with all its files. By their sizes: they are not read again."""
         row = order.present
+        if not all(shipment.is_vouched for shipment in order.shipments):
+            return False
         if row is None or row.origin is None or row.origin.artefact != order.main.artefact:
+            return False
+        if not are_there(self.weights, self.overlays, order.name, order.main):
             return False
         lie = self._lie(row)
         have = {mark for path, mark in lie.items() if not self.weights.missing((path,))}
@@ -98,8 +116,9 @@ class PlaceModel:
         )
 
     def known(self) -> dict[str, str]:
-        """Where a file of each mark lies that some model has already."""
-        return {mark: path for row in self.catalog.list_models() for path, mark in self._lie(row).items()}
+        """Where a file of each mark lies that some model has already (`mark_of`: what a host merely said is of its own address)."""
+        lie = (item for row in self.catalog.list_models() for item in self._lie(row).items())
+        return {mark: path for path, mark in lie if mark.startswith(KINDS)}
 
     def _lie(self, row: Model) -> dict[str, str]:
         """The marks of a row's files, by path."""
@@ -118,7 +137,9 @@ class PlaceModel:
     def __call__(self, order: Order) -> Placed:
         """Raises what inspecting, linking and writing raise; then everything is as before."""
         notes = list[str]()
+        self._begin(order)
         with ExitStack() as undo:
+            undo.callback(self.placements.end, order.name)  # behind everything else
             linked = self._link(order, notes, undo)
             row = self._row(order, linked)
             self._lay(order, row, notes, undo)
@@ -129,7 +150,15 @@ class PlaceModel:
             undo.pop_all()
         if order.present is not None:
             self._withdraw(order.present)
+        self.placements.end(order.name)
         return Placed(row, tuple(notes))
+
+    def _begin(self, order: Order) -> None:
+        """Whatever is linked now or goes later can be told by its file."""
+        files = [one.at for shipment in order.shipments for one in shipment.files]
+        if (row := order.present) is not None:
+            files += [file for file in (*row.files, row.draft, self._projector(row.files)) if file]
+        self.placements.begin(Placement(order.name, order.main.artefact, self.overlays.find(order.name)), files)
 
     def _row(self, order: Order, linked: _Linked) -> Model:
         parcel, at = order.main.parcel, self.clock.wall()
@@ -185,14 +214,14 @@ class PlaceModel:
         came = order.draft.files[0]
         theirs = self.weights.metadata(came.at)
         family = family_of(str(theirs.get("general.architecture", "")))
-        ref = str(order.draft.parcel.ref)
+        ref = order.draft.parcel.ref.public
         if family == SIMPLE:
             tokens = (self._tokens(facts.files), self._tokens((came.at,)))
             word = at_odds(self.weights.metadata(facts.files[0]), theirs, tokens)
             if word:
                 notes.append(teaching.pull_draft_at_odds(order.name, ref, word))
                 return self._draft_before(order)
-        (link,) = self.weights.take(link_name(order.name, family, came.mark), (came.at,))
+        (link,) = self.weights.take(link_name(order.name, family, came.mark.rpartition(":")[2]), (came.at,))
         if order.present is None or link != order.present.draft:
             undo.callback(self.weights.unlink, (link,))
         return link, came.mark
@@ -213,17 +242,20 @@ class PlaceModel:
         words = order.main.parcel.words
         if row.weights is not Weights.GGUF:
             return
-        said = laid(words, self._template(row.files[0]))
+        adapters = link_adapters(self.weights, order.name, order.main, row.arch)
+        before = self.overlays.find(order.name)
+        undo.callback(self.weights.unlink, tuple(set(adapters) - set(before.adapters if before is not None else ())))
+        said = laid(words, self._template(row.files[0]), adapters)
         notes += said.notes
         if said.overlay is None:
             return
-        before = self.overlays.find(order.name)
         if before is None:
             undo.callback(self._forget, order.name)
         elif order.present is not None:
             settings = settings_of(before, self._template(order.present.files[0]))
-            undo.callback(self.overlays.keep, order.name, before, settings)
-        self.overlays.keep(order.name, said.overlay, said.settings)
+            undo.callback(self.overlays.renew, order.name, before, settings)
+        if kept := self.overlays.renew(order.name, said.overlay, said.settings):
+            notes.append(teaching.pull_settings_kept(order.name, kept))
 
     def _forget(self, name: str) -> None:
         with suppress(BlazarError):  # it is the first trouble that a person has to hear of
@@ -242,5 +274,9 @@ class PlaceModel:
         rows = self.catalog.list_models()
         used = {file for row in rows for file in (*row.files, row.draft)}
         left = tuple(file for file in (*before.files, before.draft) if file and file not in used)
+        if (note := self.placements.find(before.name)) is not None and note.overlay is not None:
+            now = self.overlays.find(before.name) or Overlay()
+            gone = [path for path in note.overlay.adapters if path not in now.adapters]
+            left += ours_alone(gone, before.name, self.catalog, self.overlays)
         with suppress(BlazarError):  # the model is there: what could not be deleted takes room and does no harm
             self.weights.unlink(left, before.folder)

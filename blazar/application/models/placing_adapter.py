@@ -1,6 +1,7 @@
 """What was pulled and is a LoRA adapter: it serves nothing by itself, so that it gets a place and a note of its origin, and no row."""
 
 import json
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -49,11 +50,11 @@ class PlaceAdapter:
         noted = self._noted(name)
         if noted is None:
             if self.landing.size(f"{self._base(name)}{SUFFIX}") >= 0:
-                raise Conflict(teaching.pull_adapter_taken(f"{self._base(name)}{SUFFIX}", str(shipment.parcel.ref)))
+                raise Conflict(teaching.pull_adapter_taken(f"{self._base(name)}{SUFFIX}", shipment.parcel.ref.public))
             return ""
         same = noted.artefact == shipment.artefact
         if not same and noted.reference.lower() != str(shipment.parcel.ref).lower():
-            raise Conflict(teaching.pull_adapter_taken(noted.path, str(shipment.parcel.ref)))
+            raise Conflict(teaching.pull_adapter_taken(noted.path, shipment.parcel.ref.public))
         return noted.path if same and not self.weights.missing(noted.files) else ""
 
     def knows(self, name: str, shipment: Shipment) -> bool:
@@ -70,16 +71,27 @@ class PlaceAdapter:
         if (before := self._noted(name)) is not None:  # its path stays: configurations name it
             self.weights.unlink(before.files, "" if before.path.endswith(SUFFIX) else before.path)
         names = () if single else tuple(file.removeprefix(f"{shipment.folder}/") for file in files)
-        placed = self.weights.take(name, files, names)
-        path = placed[0] if single else self._base(name)
-        parcel = shipment.parcel
-        told = {
-            **Noted(str(parcel.ref), shipment.artefact, path, placed)._asdict(),
-            "licence": parcel.words.licence,
-            "pulled_at": self.clock.wall(),
-        }
-        self.landing.keep_note(self._base(name), json.dumps(told, ensure_ascii=False))
+        base = self._base(name)
+        path = f"{base}{SUFFIX}" if single else base
+        # Without a version, first: what a process leaves that dies now would else be taken for somebody else's.
+        self._note(shipment, base, Noted(str(shipment.parcel.ref), "", path, _planned(base, path, names)))
+        try:
+            placed = self.weights.take(name, files, names)
+        except BlazarError:
+            self.landing.drop(self.landing.note_at(base))
+            raise
+        self._note(shipment, base, Noted(str(shipment.parcel.ref), shipment.artefact, path, placed))
         return path
+
+    def _note(self, shipment: Shipment, base: str, noted: Noted) -> None:
+        told = {**noted._asdict(), "licence": shipment.parcel.words.licence, "pulled_at": self.clock.wall()}
+        self.landing.keep_note(base, json.dumps(told, ensure_ascii=False))
+
+    def told(self, path: str) -> str:
+        """What a person does with the one that lies there."""
+        if path.endswith(SUFFIX):
+            return teaching.adapter_pulled(path, self.landing.note_at(path.removesuffix(SUFFIX)))
+        return teaching.adapter_folder_pulled(path, self.landing.note_at(path))
 
     def _base(self, name: str) -> str:
         return f"{self.folder}/{file_stem(name)}"
@@ -89,3 +101,8 @@ class PlaceAdapter:
             said = json.loads(self.landing.note_of(self._base(name)))
             return Noted(str(said["reference"]), str(said["artefact"]), str(said["path"]), tuple(said["files"]))
         return None
+
+
+def _planned(base: str, path: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Where its links are about to be."""
+    return tuple(f"{base}/{one}" for one in names) or (path,)

@@ -3,13 +3,16 @@
 Everything that can be refused is refused before the first byte: a name that is another's, a disk that is too small.
 """
 
-from collections.abc import Callable, Collection
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Lock
 from typing import Final, NamedTuple
 
-from blazar.application.models.arrivals import KEY, Arriving, Shipment, artefact_of_parcel, files_of, mark_of
+from blazar.application.models.abreast import Abreast, Place
+from blazar.application.models.arrivals import KEY, Arriving, Shipment, artefact_of_parcel, files_of, mark_of, sealed
+from blazar.application.models.mending import MendPlacements, turn
 from blazar.application.models.placing import Order, PlaceModel
 from blazar.application.models.placing_adapter import PlaceAdapter
 from blazar.application.models.pulling import (
@@ -24,6 +27,7 @@ from blazar.application.models.pulling import (
     Told,
     Wish,
 )
+from blazar.application.models.vetting import Vetting
 from blazar.application.ports.disk import DiskSpace
 from blazar.application.ports.downloads import Downloads
 from blazar.application.ports.landing import Landing
@@ -32,9 +36,11 @@ from blazar.domain import teaching
 from blazar.domain.diffusion_sets import ROLES, role_of
 from blazar.domain.draft_pairs import draft_for
 from blazar.domain.errors import BlazarError, Malformed, NoRoom, NotFound
+from blazar.domain.harmless import public
 from blazar.domain.names import check_name
 from blazar.domain.parcels import Role, artefact_of
-from blazar.domain.references import RemoteRef, candidates, catalog_name, pull_reference
+from blazar.domain.references import RemoteRef, at_home, candidates, catalog_name, client_name, pull_reference
+from blazar.domain.registry_words import sifted
 from blazar.domain.weight_names import SUFFIX
 
 AUTO: Final = "auto"
@@ -42,13 +48,21 @@ DRAFT: Final = "draft"
 
 
 class Transport(NamedTuple):
-    """How files come. `open` gives the registry that a reference belongs to; `hosts` are those that are configured besides the usual."""
+    """How files come. `open` gives the registry that a reference belongs to; `hosts` are those that are configured besides the usual.
+
+    `hub` is where Hugging Face's API is asked, if not there.
+    """
 
     open: Callable[[RemoteRef], RemoteModels]
     hosts: Callable[[], Collection[str]]
     downloads: Downloads
     disk: DiskSpace
     landing: Landing
+    hub: str = ""
+
+    def meant(self, reference: str) -> tuple[RemoteRef, ...]:
+        """What to ask for in turn. Raises `Malformed`."""
+        return candidates(pull_reference(at_home(reference, self.hub), self.hosts()))
 
 
 class _Teller:
@@ -57,6 +71,8 @@ class _Teller:
     def __init__(self, told: Told) -> None:
         self._told, self._most = told, dict[str, int]()
         self.notes: list[str] = []
+        self.also: Told = _nobody
+        """Hears of files, too."""
 
     def say(self, status: str) -> None:
         self._told(Step(status))
@@ -67,10 +83,27 @@ class _Teller:
             self._told(Step(status, note=sentence))
 
     def file(self, one: Arriving, done: int, total: int) -> None:
-        file = one.part.file
-        digits = file.sha256 or artefact_of([(file.name, mark_of(file))])
+        file, digits = one.part.file, _digits(one)
         done = self._most[digits] = max(done, self._most.get(digits, 0))
-        self._told(Step(f"{FILE} {digits[:12]}", f"sha256:{digits}", max(total, done), done, file.name))
+        step = Step(f"{FILE} {digits[:12]}", f"sha256:{digits}", max(total, done), done, file.name)
+        self._told(step)
+        self.also(step)
+
+    def follow(self, ahead: Collection[Step], files: Collection[Arriving]) -> None:
+        """Those of `files` that another pull brings; each is whole only when it is here."""
+        ours = {f"sha256:{_digits(one)}": one for one in files}
+        for step in ahead:
+            if (one := ours.get(step.digest)) is not None:
+                self.file(one, step.completed, step.total)
+
+
+def _digits(one: Arriving) -> str:
+    file = one.part.file
+    return file.sha256 or artefact_of([(file.name, mark_of(file))])
+
+
+def _nobody(step: Step) -> None:
+    """Nobody else wants to know."""
 
 
 @dataclass(slots=True)
@@ -80,6 +113,8 @@ class PullModel(OnePull):
     transport: Transport
     place: PlaceModel
     place_adapter: PlaceAdapter
+    mend: MendPlacements
+    abreast: Abreast = field(default_factory=Abreast)
     _opened: dict[tuple[str, str], RemoteModels] = field(default_factory=dict, init=False)
     _lock: Lock = field(default_factory=Lock, init=False)
     _why: BlazarError | None = field(default=None, init=False)
@@ -88,6 +123,9 @@ class PullModel(OnePull):
         """Raises what registries, downloads and the catalog raise, `Conflict` for a name that is taken, `NoRoom` for a full disk."""
         if wish.name:
             check_name(wish.name)  # before anybody is asked: a wrong name is told at once
+        for role, _ in wish.parts:
+            if not role_of(role):
+                raise Malformed(teaching.part_role_unknown(role, ROLES), "with")
         try:
             return self._pull(wish, _Teller(told))
         finally:
@@ -109,33 +147,54 @@ class PullModel(OnePull):
     def _pull(self, wish: Wish, teller: _Teller) -> Pulled:
         teller.say(MANIFEST)
         main = self._ordered("", wish.reference)
-        name = check_name(wish.name or self._called(wish.reference, main.parcel.ref))
+        plain = self._called(wish.reference, main.parcel.ref)
+        name = self.place.spelled(check_name(wish.name or plain))
+        # What ollama's clients ask for afterwards is a model's name; an adapter is a file, and called so whoever pulls it.
+        label = check_name(plain) if wish.name == client_name(wish.reference) else name
         for sentence in main.parcel.notes:
             teller.note(MANIFEST, sentence)
-        adapts = main.is_adapter or self.place_adapter.knows(name, main)
+        adapts = main.is_adapter or self.place_adapter.knows(label, main)
         if adapts:
-            self.place_adapter.present(name, main)
-            order = Order(name, main)
+            self.place_adapter.present(label, main)
+            order = Order(name, main, label=label)
         else:
             present = self.place.present(name, main)
             parts = tuple(self._part(role, reference) for role, reference in wish.parts)
-            order = Order(name, main, parts, self._draft(wish.draft, name, main, teller), present)
+            order = Order(name, main, parts, self._draft(wish.draft, name, main, teller), present, label)
         keys = [shipment.key for shipment in order.shipments]
 
-        def waiting() -> None:
-            self._check()
-            teller.note(MANIFEST, teaching.pull_waits(name))
-
-        with self.transport.landing.claim(keys, waiting):
-            pulled = self._adapter(order, teller) if adapts else self._model(order, teller)
+        with self.abreast.among(keys) as place, self._turn(order, place, teller):
+            with turn(self.transport.landing, name, self._check):
+                self.mend(name)
+                pulled = self._adapter(order, teller) if adapts else self._model(order, teller)
             for shipment in order.shipments:
                 self.transport.landing.clear(shipment.folder)
         teller.say(DONE)
         return pulled
 
+    @contextmanager
+    def _turn(self, order: Order, place: Place, teller: _Teller) -> Iterator[None]:
+        """Its folders are ours until the end. What another pull of this process brings meanwhile is ours as well, and seen to come."""
+        files = [one for shipment in order.shipments for one in shipment.files]
+
+        def waiting() -> None:
+            self._check()
+            ahead = self.abreast.ahead(place)
+            if ahead is None:
+                teller.note(
+                    MANIFEST, teaching.pull_waits(catalog_name(order.main.parcel.ref, order.main.parcel.ref.tag))
+                )
+            else:
+                teller.follow(ahead, files)
+
+        with self.transport.landing.claim(place.keys, waiting):
+            place.outside = False
+            teller.also = partial(self.abreast.tell, place)
+            yield
+
     def _called(self, reference: str, ref: RemoteRef) -> str:
         """A shortname is kept as it was written: `qwen3-0.6b` is found as `qwen3:0.6b` too, and not the other way round."""
-        tries = candidates(pull_reference(reference, self.transport.hosts()))
+        tries = self.transport.meant(reference)
         return catalog_name(tries[-1]) if len(tries) > 1 else catalog_name(ref, ref.tag)
 
     def _model(self, order: Order, teller: _Teller) -> Pulled:
@@ -144,30 +203,35 @@ class PullModel(OnePull):
         if self.place.is_complete(order):
             self._told_whole(order, teller)
             return Pulled(order.present, fresh=False, notes=tuple(teller.notes))
-        self._bring(order, teller)
+        vetting = Vetting(self.place.weights, self.transport.landing, order)
+        vetting.ahead(self._check)
+        order = self._bring(order, teller)
+        if self.place.is_complete(order):  # it had to come before anybody could tell
+            return Pulled(order.present, fresh=False, notes=tuple(teller.notes))
         if self.place_adapter.is_one(order.main):
             return self._placed_adapter(order, teller)
-        placed = self.place(order)
+        with vetting.told():
+            placed = self.place(order)
         for sentence in placed.notes:
             teller.note(WRITING, sentence)
         return Pulled(placed.model, fresh=True, notes=tuple(teller.notes))
 
     def _adapter(self, order: Order, teller: _Teller) -> Pulled:
-        if path := self.place_adapter.present(order.name, order.main):
+        if path := self.place_adapter.present(order.label, order.main):
             self._told_whole(order, teller)
-            return Pulled(None, fresh=False, path=path, notes=(*teller.notes, teaching.adapter_pulled(path)))
-        self._bring(order, teller)
-        return self._placed_adapter(order, teller)
+            return Pulled(None, fresh=False, path=path, notes=(*teller.notes, self.place_adapter.told(path)))
+        return self._placed_adapter(self._bring(order, teller), teller)
 
     def _placed_adapter(self, order: Order, teller: _Teller) -> Pulled:
-        self.place_adapter.present(order.name, order.main)  # only now it may have turned out to be one
-        path = self.place_adapter(order.name, order.main)
-        teller.note(WRITING, teaching.adapter_pulled(path))
+        self.place_adapter.present(order.label, order.main)  # only now it may have turned out to be one
+        with Vetting(self.place.weights, self.transport.landing, order).told():
+            path = self.place_adapter(order.label, order.main)
+        teller.note(WRITING, self.place_adapter.told(path))
         return Pulled(None, fresh=True, path=path, notes=tuple(teller.notes))
 
     def _ordered(self, role: str, reference: str) -> Shipment:
         """What a reference brings: the first of its spellings that there is."""
-        tries = candidates(pull_reference(reference, self.transport.hosts()))
+        tries = self.transport.meant(reference)
         for ref in tries[:-1]:
             with suppress(NotFound):
                 return self._shipment(role, self._registry(ref), ref)
@@ -176,6 +240,9 @@ class PullModel(OnePull):
     def _shipment(self, role: str, registry: RemoteModels, ref: RemoteRef) -> Shipment:
         parcel = registry.parcel(ref)
         self._check()
+        words, left = sifted(parcel.words)
+        if left:
+            parcel = parcel._replace(words=words, notes=(*parcel.notes, teaching.pull_words_unwritable(left)))
         artefact = artefact_of_parcel(parcel)
         folder = self.transport.landing.folder(artefact[:KEY])
         return Shipment(role, parcel, registry, artefact, folder, files_of(parcel, folder))
@@ -191,11 +258,9 @@ class PullModel(OnePull):
 
     def _part(self, word: str, reference: str) -> Shipment:
         role = role_of(word)
-        if not role:
-            raise Malformed(teaching.part_role_unknown(word, ROLES), "with")
         found = self._ordered(role, reference)
         if not found.single:
-            raise Malformed(teaching.pull_part_is_no_file(reference), "with")
+            raise Malformed(teaching.pull_part_is_no_file(public(reference)), "with")
         return found
 
     def _draft(self, wish: str, name: str, main: Shipment, teller: _Teller) -> Shipment | None:
@@ -212,15 +277,15 @@ class PullModel(OnePull):
         try:
             found = self._ordered(DRAFT, reference)
             if not found.single.lower().endswith(SUFFIX):
-                raise Malformed(teaching.pull_draft_is_no_file(reference), "draft")
+                raise Malformed(teaching.pull_draft_is_no_file(public(reference)), "draft")
         except BlazarError as why:
             self._check()
             if wish != AUTO:
                 raise
-            teller.note(MANIFEST, teaching.pull_draft_unavailable(name, reference, str(why)))
+            teller.note(MANIFEST, teaching.pull_draft_unavailable(name, public(reference), str(why)))
             return None
         if found.size >= main.size:
-            teller.note(MANIFEST, teaching.pull_draft_no_smaller(name, reference))
+            teller.note(MANIFEST, teaching.pull_draft_no_smaller(name, public(reference)))
             return None
         return found
 
@@ -232,24 +297,36 @@ class PullModel(OnePull):
         teller.say(VERIFYING)
         teller.say(WRITING)
 
-    def _bring(self, order: Order, teller: _Teller) -> None:
+    def _bring(self, order: Order, teller: _Teller) -> Order:
+        """Have all files lie where they arrive; the same order, with digests for what nobody vouched for."""
         known = self.place.known()
         todo = list[tuple[Shipment, Arriving]]()
         for shipment in order.shipments:
             for one in shipment.files:
-                if self._is_there(one, known.get(one.mark, "")):
+                if self._is_there(one, known.get(one.mark, ""), teller):
                     teller.file(one, one.part.file.size, one.part.file.size)
                 else:
                     todo.append((shipment, one))
         self._check_room([one for _, one in todo], order.main.folder)
         for _, one in todo:  # whoever draws it knows from now on how much it is in all
-            teller.file(one, 0, one.part.file.size)
+            teller.file(one, self.transport.downloads.came(one.at), one.part.file.size)
         for shipment, one in todo:
             self._check()
             self._fetch(shipment, one, teller)
         self._check()
         teller.say(VERIFYING)
+        order = order.mapped(partial(self._sealed, teller=teller))
         teller.say(WRITING)
+        return order
+
+    def _sealed(self, shipment: Shipment, teller: _Teller) -> Shipment:
+        unknown = [one for one in shipment.files if not one.is_vouched]
+        return sealed(shipment, {one.at: self._digest(one.at, teller) for one in unknown})
+
+    def _digest(self, path: str, teller: _Teller) -> str:
+        """Of what lies there now: it may have changed since it was written."""
+        teller.say(VERIFYING)  # no line about the file: of a download that may have to follow nothing is there
+        return self.transport.landing.digest(path, self._check)
 
     def _fetch(self, shipment: Shipment, one: Arriving, teller: _Teller) -> None:
         size = one.part.file.size
@@ -261,20 +338,33 @@ class PullModel(OnePull):
         whole = max(size, self.transport.landing.size(one.at))
         teller.file(one, whole, whole)
 
-    def _is_there(self, one: Arriving, elsewhere: str) -> bool:
-        """Whole and verified: only such files are published under their name. What a model has already is linked (cases H5, H11)."""
+    def _is_there(self, one: Arriving, elsewhere: str, teller: _Teller) -> bool:
+        """Whole, and what it shall be to its last byte. What a model has already is linked (cases H5, H11), unless it was damaged there.
+
+        Of a file that nobody vouches for none can tell whether the host has another by now: it is fetched.
+        """
         landing, size = self.transport.landing, one.part.file.size
-        if (found := landing.size(one.at)) >= 0 and (not size or found == size):
-            return True
+        if (found := landing.size(one.at)) >= 0:
+            if one.is_vouched and (not size or found == size) and self._is_intact(one.at, one, teller):
+                return True
+            landing.drop(one.at)
         if not elsewhere or (size and landing.size(elsewhere) != size):
             return False
+        if not self._is_intact(elsewhere, one, teller):
+            teller.note(VERIFYING, teaching.pull_damaged_here(elsewhere))
+            return False
         return landing.adopt(elsewhere, one.at)
+
+    def _is_intact(self, path: str, one: Arriving, teller: _Teller) -> bool:
+        digest = one.part.file.sha256
+        return not digest or self._digest(path, teller) == digest
 
     def _check_room(self, files: Collection[Arriving], folder: str) -> None:
         """For all that is missing, before the first byte (case H8)."""
         landing = self.transport.landing
+        held = sum(landing.held(one.at) for one in files)
         needed = sum(max(0, one.part.file.size - landing.held(one.at)) for one in files)
         with suppress(OSError):  # a file system that does not say is left to refuse by itself
             free = self.transport.disk.free(folder)
             if needed > free:
-                raise NoRoom(teaching.download_no_room(folder, needed, free))
+                raise NoRoom(teaching.download_no_room(folder, needed, free, held))

@@ -6,31 +6,33 @@ Used on the event loop only. What blocks, blocks in a thread of its own, whose s
 import asyncio
 import logging
 import math
-import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from threading import Lock, Thread
 from types import TracebackType
 from typing import Final, Self
 
+from blazar.application.models.at_once import AtOnce
 from blazar.application.models.create_model import settled
-from blazar.application.models.pulling import DONE, OnePull, Pulled, Step, Wish
+from blazar.application.models.pulling import DONE, MANIFEST, OnePull, Pulled, Step, Wish
 from blazar.application.ops.caller import Caller
 from blazar.application.ports.clock import Clock
 from blazar.application.ports.telemetry import Events
 from blazar.application.supervise.waiting import settle, within
 from blazar.domain import teaching
 from blazar.domain.errors import BlazarError, Busy, Fault, Refusal
+from blazar.domain.harmless import public, public_sentence
 
 logger = logging.getLogger("blazar.pulls")
 
 BETWEEN_SECS: Final = 0.1
-"""Between two lines of mere progress that one watcher gets. A status, and the end of a file, are told at once."""
+"""Between two lines about files that one watcher gets, whole ones too: a folder has hundreds. A status is told at once, behind them."""
+MOST_AT_ONCE: Final = 4
+"""Pulls that transfer at the same time. Each has a thread and up to 8 connections, and hashes what comes: with fifty of them every other
+answer of the daemon took a second. A line is full with one."""
 STOP_SECS: Final = 1.0
 """How long a stop of the daemon waits for the threads."""
-
-_SECRET = re.compile(r"(?<=//)[^/@]*@|[?#].*", re.DOTALL)
-"""What an address may carry that is nobody else's to read."""
 
 _Key = tuple[str, str, str]
 Told = dict[_Key, Step]
@@ -41,9 +43,9 @@ def _key(step: Step) -> _Key:
     return step.status, step.digest or step.file, step.note
 
 
-def _is_progress(step: Step) -> bool:
-    """Whether the next of its kind says all that this one does."""
-    return bool(step.digest or step.file) and (not step.total or step.completed < step.total)
+def _is_paced(step: Step) -> bool:
+    """Whether it can wait a little: it is about a file, and the next of its kind says all that this one does."""
+    return bool(step.digest or step.file)
 
 
 class Watching:
@@ -89,9 +91,10 @@ class Watching:
     def _due(self) -> _Key | None:
         paced = self._clock.now() >= self._paced_at or self._transfer.is_over
         for key, step in self._pending.items():
-            if paced or not _is_progress(step):
-                # A status comes behind all that was told before it; the end of one file need not wait for another's progress.
-                return key if step.digest or step.file else next(iter(self._pending))
+            if paced:
+                return key
+            if not _is_paced(step):  # it comes behind all that was told before it
+                return next(iter(self._pending))
         return None
 
     async def _change(self, until: float) -> None:
@@ -101,6 +104,10 @@ class Watching:
             await self._changed
         else:
             await within(self._clock, until - self._clock.now(), self._changed)
+
+
+def _nothing_to_mend() -> bool:
+    return False
 
 
 class _Transfer:
@@ -221,8 +228,10 @@ class Pulls:
         events: Events,
         clock: Clock,
         catch_up: Callable[[], Awaitable[None]] = settled,
+        mended: Callable[[], bool] = _nothing_to_mend,
     ) -> None:
         self._begin, self._events, self._clock, self._catch_up = begin, events, clock, catch_up
+        self._mended, self._at_once = mended, AtOnce(MOST_AT_ONCE)
         self._under_way: dict[Wish, _Transfer] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
@@ -241,7 +250,9 @@ class Pulls:
         return transfer.watch()
 
     async def start(self) -> None:
-        """Nothing is pulled before somebody asks."""
+        """Nothing is pulled before somebody asks; what an earlier process left half done is put right."""
+        if await asyncio.to_thread(self._mended):
+            await self._catch_up()
 
     async def aclose(self) -> None:
         """Whoever waits hears that the daemon stops; what came is kept."""
@@ -256,13 +267,14 @@ class Pulls:
     async def _run(self, transfer: _Transfer, before: "asyncio.Task[None] | None") -> None:
         if before is not None:  # it was stopped, and holds its files until it has noticed
             await asyncio.wait([before])
-        shown = _SECRET.sub("", transfer.wish.reference)
+        shown = public(transfer.wish.reference)
         self._events.emit("pull_started", reference=shown)
         try:
-            pulled = await self._carried(transfer)
+            async with self._at_once.turn(partial(self._queue, transfer)):
+                pulled = await self._carried(transfer)
             await self._catch_up()
         except BlazarError as error:
-            self._events.emit("pull_failed", reference=shown, why=str(error))
+            self._events.emit("pull_failed", reference=shown, why=public_sentence(str(error)))
             transfer.fail(error)
         else:
             name = pulled.path if pulled.model is None else pulled.model.name
@@ -271,6 +283,14 @@ class Pulls:
         finally:
             if self._under_way.get(transfer.wish) is transfer:
                 del self._under_way[transfer.wish]
+
+    def _queue(self, transfer: _Transfer, turn: "asyncio.Future[None]") -> None:
+        def stop(why: BlazarError) -> None:
+            settle(turn, None, why)
+
+        transfer.caller.stopped_by(stop)
+        transfer.tell(Step(MANIFEST))
+        transfer.tell(Step(MANIFEST, note=teaching.pull_queued(self._at_once.running)))
 
     async def _carried(self, transfer: _Transfer) -> Pulled:
         loop = asyncio.get_running_loop()

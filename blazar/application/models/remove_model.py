@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass
 
 from blazar.application.models.find import get_model
+from blazar.application.models.laid_adapters import adapters_of, ours_alone
 from blazar.application.ports.catalog import ModelCatalog
 from blazar.application.ports.overlays import Overlays
 from blazar.application.ports.weights import WeightFiles
@@ -34,7 +35,8 @@ class RemoveModel:
 
     def _delete(self, model: Model) -> None:
         if model.owned:
-            self.weights.unlink(self._ours_alone(model), model.folder)
+            laid = ours_alone(adapters_of(self.overlays, model.name), model.name, self.catalog, self.overlays)
+            self.weights.unlink((*self._ours_alone(model), *laid), model.folder)
         self.catalog.remove_model(model.name)
         if self.overlays is not None:
             self.overlays.forget(model.name)

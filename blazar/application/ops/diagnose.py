@@ -4,7 +4,7 @@ A part that cannot be asked is a row that says so, never the end of the report. 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from blazar.domain import teaching
 from blazar.domain.errors import BlazarError
 from blazar.domain.keys import scopes_in_vain
 from blazar.domain.kinds import EngineKind, Provenance
-from blazar.domain.records import Engine, Gpu, Machine
+from blazar.domain.records import Engine, Gpu, Machine, Model
 
 OK: Final = "ok"
 WARN: Final = "warn"
@@ -30,6 +30,9 @@ LOW_MEMORY: Final = 2**30
 """Available bytes below which hardly any model can be loaded (half its size plus 512 MiB)."""
 LOW_DISK: Final = 2 * 2**30
 """Free bytes below which an engine archive or a log may not fit any more."""
+
+MOST_STRAYS: Final = 10
+"""Rows of weight files that belong to no model; the others are counted."""
 
 OF_THE_SYSTEM: Final = frozenset({"memory", "processors"})
 """Probes that have nothing to do with accelerators."""
@@ -82,6 +85,10 @@ def _nothing_begun() -> Mapping[str, int]:
     return {}
 
 
+def _none_unlisted(_: Collection[str]) -> Iterable[tuple[str, int]]:
+    return ()
+
+
 def _unseen(_: Engine) -> str:
     return ""
 
@@ -107,6 +114,7 @@ class Diagnose:
     begun: Callable[[], Mapping[str, int]] = _nothing_begun
     workers: Callable[[Sequence[InstanceView]], Awaitable[Sequence[Row]]] = _no_workers
     flaw: Callable[[Engine], str] = _unseen
+    unlisted: Callable[[Collection[str]], Iterable[tuple[str, int]]] = _none_unlisted
 
     async def __call__(self) -> dict[str, Any]:
         """`{"sections": [{"name", "rows": [{"check", "status", "detail", "remedy"}]}]}`."""
@@ -222,10 +230,21 @@ class Diagnose:
             if gone := self.weights.missing(model.files):
                 told = teaching.model_file_gone(model.name, gone)
                 yield Row(model.name, FAIL, told, teaching.doctor_model_remedy(model.name))
+        yield from self._strays(models)
         for name in sorted(set(self.installation.overridden) - {model.name for model in models}):
             yield Row(name, WARN, teaching.doctor_override_without_model(name), teaching.doctor_override_remedy())
         for key, name in scopes_in_vain(self.installation.scopes, [model.name for model in models]):
             yield Row(name, WARN, teaching.key_model_missing(key, name), teaching.doctor_override_remedy())
+
+    def _strays(self, models: Sequence[Model]) -> Iterator[Row]:
+        """Weights in the models folder that take room and serve nobody."""
+        strays = list(self.unlisted({file for model in models for file in (*model.files, model.draft) if file}))
+        for path, size in strays[:MOST_STRAYS]:
+            yield Row(
+                "models folder", WARN, teaching.doctor_unlisted(path, size), teaching.doctor_unlisted_remedy(path)
+            )
+        if more := strays[MOST_STRAYS:]:
+            yield Row("models folder", WARN, teaching.doctor_unlisted_more(len(more), sum(size for _, size in more)))
 
     def _channels(self) -> Iterator[Row]:
         yield from self.updates()

@@ -20,9 +20,10 @@ from blazar.domain.argv_diff import difference
 from blazar.domain.errors import ModelNotFound, Refusal
 from blazar.domain.fit import guard_bytes, may_load
 from blazar.domain.kinds import Weights
-from blazar.domain.names import near, resolve
+from blazar.domain.names import near
 from blazar.domain.records import Engine, Model
 from blazar.domain.routing import Rejected, lane_class
+from blazar.domain.row_names import row_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +46,10 @@ class Explain:
         `tenants` are the children that use memory now; the model's own would be gone before its next one starts, and
         `running` names that one and `difference` is what it would be told otherwise; None where none runs.
         """
-        names = [row.name for row in self.catalog.list_models()]
-        row = self.catalog.find_model(resolve(model, names))
+        rows = self.catalog.list_models()
+        row = row_named(model, rows)
         if row is None:
-            raise ModelNotFound(model, near(model, names))
+            raise ModelNotFound(model, near(model, [one.name for one in rows]))
         running = next((one for one in tenants if one.key == row.name and one.pid and one.launch is not None), None)
         found: dict[str, Any] = {
             "asked": model,

@@ -9,7 +9,8 @@ from blazar.domain.errors import BlazarError
 class Wanted(NamedTuple):
     """One file. `size` 0 and `sha256` "" are not known; `name` is what sentences call it.
 
-    `token` goes to the address's own host and nowhere else; `variable` is where people set it.
+    `token` goes to the address's own host and nowhere else; `variable` is where people set it. `git` is the id that git gives its
+    content, where there is no better digest; `empty`: it is known to have no bytes, so that nobody is asked for it.
     """
 
     url: str
@@ -19,6 +20,8 @@ class Wanted(NamedTuple):
     sha256: str = ""
     token: str = ""
     variable: str | None = None
+    git: str = ""
+    empty: bool = False
 
 
 Told = Callable[[int, int], None]
@@ -34,6 +37,10 @@ class Downloads(Protocol):
 
     def fetch(self, wanted: Wanted, told: Told) -> None:
         """Have the file lie at its path; nothing is asked if it does. An interrupt ends it within a second, what came is kept."""
+        ...
+
+    def came(self, path: str) -> int:
+        """Bytes that are there of the file that is to lie at `path`, of an earlier run; 0 where none are known of."""
         ...
 
     def stop(self, why: BlazarError) -> None:

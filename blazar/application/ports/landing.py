@@ -24,12 +24,24 @@ class Landing(Protocol):
         """Bytes of the disk that what came of a file takes while it is incomplete."""
         ...
 
+    def digest(self, path: str, check: Callable[[], None]) -> str:
+        """SHA-256 of what lies there now, "" where it cannot be read. `check` is called now and then; what it raises ends it."""
+        ...
+
+    def drop(self, path: str) -> None:
+        """Take one file away that lies there whole."""
+        ...
+
     def adopt(self, source: str, target: str) -> bool:
         """Have a file that is here lie there, too, at the cost of a directory entry; False where that cannot be."""
         ...
 
     def clear(self, folder: str) -> None:
         """Take a folder away with all that is in it."""
+        ...
+
+    def note_at(self, path: str) -> str:
+        """Where that note lies."""
         ...
 
     def note_of(self, path: str) -> str:

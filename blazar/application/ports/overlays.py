@@ -14,9 +14,16 @@ class Overlays(Protocol):
         ...
 
     def keep(self, name: str, overlay: Overlay, settings: Mapping[str, Any]) -> None:
-        """From now on this; `settings` are keys of its override, and those of an earlier overlay that are not among them go.
+        """From now on this; `settings` are keys of its override, and what an earlier overlay wrote that is not among them goes.
 
         Raises `BadConfig` or `Conflict` where the configuration cannot say so, `StoreTrouble` where it cannot be written.
+        """
+        ...
+
+    def renew(self, name: str, overlay: Overlay, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        """As `keep`, where nobody wished for it just now: what a person wrote into the override, or took out of it, stays so.
+
+        Answers the keys of `settings` of which that is true. Raises what `keep` raises.
         """
         ...
 

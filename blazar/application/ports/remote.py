@@ -14,7 +14,7 @@ class RemoteFile(NamedTuple):
     """One file of a registry: what it is called there, its bytes, and where its registry keeps it.
 
     `sha256` in hexadecimal, "" where the registry does not promise one. `mark` tells versions of the file apart: that digest,
-    else what the registry has instead (a git object's id).
+    else what the registry has instead (a git object's id). `git` is that id where it is of the file's own content.
     """
 
     name: str
@@ -22,6 +22,7 @@ class RemoteFile(NamedTuple):
     at: str
     sha256: str = ""
     mark: str = ""
+    git: str = ""
 
 
 class Offer(NamedTuple):

@@ -108,6 +108,10 @@ class WeightFiles(Protocol):
         """The encoder that a file elsewhere holds."""
         ...
 
+    def vet_elsewhere(self, source: Source, roles: Sequence[str]) -> None:
+        """Raises `PartsMissing` for a diffusion model that needs more parts than those in `roles`, and what reading raises."""
+        ...
+
     def link(self, name: str, files: tuple[str, ...], names: tuple[str, ...] = ()) -> tuple[tuple[str, ...], bool]:
         """Hardlink into the models folder, with the encoder beside them; (paths, owned).
 

@@ -119,10 +119,10 @@ class Instance:
         self.post(message._replace(done=done))
         return await done
 
-    def dismiss(self, cause: str) -> None:
-        """Its row is gone or another: from this moment on nobody gets the child."""
+    def dismiss(self, cause: str, limit: float) -> None:
+        """Its row is gone or another: from this moment on nobody gets the child. What it runs has `limit` seconds to end."""
         self.front.close()
-        self.post(Evict(cause, limit=self._around.limits.drain_secs))
+        self.post(Evict(cause, limit=limit))
 
     def reset(self) -> bool:
         """Close the breaker; whether it was open."""

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
+from math import inf
 from typing import Any
 
 from blazar.application.ports.catalog import ModelCatalog
@@ -43,6 +44,7 @@ from blazar.domain.instance.machine import GONE, State
 from blazar.domain.kinds import EngineKind, Task, Weights
 from blazar.domain.names import near, parse_ref, resolve
 from blazar.domain.records import Model
+from blazar.domain.row_names import meant, row_named
 
 CATALOG_CHECK_SECS = 1.0
 NAMED = 3
@@ -184,17 +186,18 @@ class Supervisor(Leasing, Supervising):
 
     async def evict(self, ref: str, *, force: bool = False, cause: str = "asked") -> list[str]:
         wanted = parse_ref(ref)
-        name = resolve(wanted.model, {*self._instances, *self._names()})
+        rows = self.catalog.list_models()
+        name = resolve(meant(wanted.model, rows), {*self._instances, *(row.name for row in rows)})
         if name not in self._instances and self.catalog.find_model(name) is None:
             raise ModelNotFound(wanted.model, near(wanted.model, self._names()))
-        meant = [
+        children = [
             one
             for one in self._instances.values()
             if parse_ref(one.key).model == name and wanted.replica in (None, parse_ref(one.key).replica)
         ]
         message = Evict(cause, force=force, limit=self.limits.drain_secs, vision=wanted.vision)
-        gone = await asyncio.gather(*(one.evict(message) for one in meant))
-        return sorted(one.key for one, was_there in zip(meant, gone, strict=True) if was_there)
+        gone = await asyncio.gather(*(one.evict(message) for one in children))
+        return sorted(one.key for one, was_there in zip(children, gone, strict=True) if was_there)
 
     def reset(self) -> list[str]:
         return sorted(one.key for one in self._instances.values() if one.reset())
@@ -215,8 +218,8 @@ class Supervisor(Leasing, Supervising):
 
     def _meant(self, spellings: Collection[str]) -> set[str]:
         """The rows that a key's list means: its owner may spell them as callers do."""
-        names = self._names()
-        return {resolve(spelling, names) for spelling in spellings}
+        rows = self.catalog.list_models()
+        return {meant(spelling, rows) for spelling in spellings}
 
     def _names(self) -> list[str]:
         return [model.name for model in self.catalog.list_models()]
@@ -225,13 +228,13 @@ class Supervisor(Leasing, Supervising):
         """The instance of an existing model, made when it is asked for the first time. A scoped key hears of no other names."""
         if self._closing:
             raise Busy(teaching.shutting_down())
-        self._look_at_catalog()
+        self.look_at_catalog()
         model = self.catalog.find_model(asked)
         if model is None:
-            names = self._names()
-            model = self.catalog.find_model(resolve(asked, names))
+            model = row_named(asked, self.catalog.list_models())
             if model is None:
-                raise ModelNotFound(asked, near(asked, names if allowed is None else self._meant(allowed)))
+                known = self._names() if allowed is None else self._meant(allowed)
+                raise ModelNotFound(asked, near(asked, known))
         instance = self._instances.get(model.name)
         if instance is None:
             instance = Instance(model, self.planner.task(model), self._around, self._forget)
@@ -248,9 +251,9 @@ class Supervisor(Leasing, Supervising):
 
     def _on_second(self) -> None:
         self._timer = self.clock.call_later(CATALOG_CHECK_SECS, self._on_second)
-        self._look_at_catalog()
+        self.look_at_catalog()
 
-    def _look_at_catalog(self) -> None:
+    def look_at_catalog(self) -> None:
         """After a change by anybody: names are looked up anew, and children of rows that are gone or replaced must go."""
         revision = self.catalog.revision()
         if revision == self._revision:
@@ -262,8 +265,10 @@ class Supervisor(Leasing, Supervising):
             row = self.catalog.find_model(instance.key)
             if row == instance.model:
                 continue
-            if row is None or row.files != instance.model.files or row.digest != instance.model.digest:
-                instance.dismiss("removed" if row is None else "replaced")
+            if row is None:
+                instance.dismiss("removed", self.limits.drain_secs)
+            elif row.files != instance.model.files or row.digest != instance.model.digest:
+                instance.dismiss("replaced", inf)  # policy cuts nobody off (D4)
             if row is not None:
                 instance.model, instance.front.task = row, self.planner.task(row)
 

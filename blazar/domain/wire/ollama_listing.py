@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from blazar.domain.harmless import public
 from blazar.domain.kinds import Weights
 from blazar.domain.overlay import Overlay, modelfile_of, parameters_text
 from blazar.domain.records import Model
@@ -69,6 +70,8 @@ def show(model: Model, facts: Shown) -> dict[str, Any]:
         shown["system"] = overlay.system
     if overlay.messages:
         shown["messages"] = [{"role": role, "content": text} for role, text in overlay.messages]
+    if model.origin is not None:
+        shown["pulled_from"] = public(model.origin.reference)  # ours
     if facts.projector:
         shown["projector_info"] = dict(facts.projector_metadata)
     return shown

@@ -143,6 +143,20 @@ def test_what_the_registry_says_over_the_weights_holds(tmp_path: Path) -> None:
         assert "temperature" in shown["parameters"]
 
 
+def test_a_parameter_of_the_registry_holds_from_the_first_chat_on(rig: Rig) -> None:
+    """The child that is started right after the pull has it; another one of the next version, too."""
+    weights = smollm2()
+    assert weights is not None
+    asked = f"{rig.host}/library/short:135m"
+    with ollama.Client(host=rig.daemon.url, timeout=WATCHDOG) as client:
+        for most in (3, 5):
+            params = json.dumps({"temperature": 0, "num_predict": most}).encode()
+            rig.registry.publish("library/short", "135m", [("model", weights), ("params", params)])
+            assert client.pull(asked).status == "success"
+            said = client.chat("short:135m", messages=[{"role": "user", "content": "Count to a hundred."}])
+            assert (said.eval_count, said.done_reason) == (most, "length")
+
+
 def test_both_clients_raise_what_the_registry_says(tmp_path: Path) -> None:
     """A model that is not there is a 404 with a sentence, whole and streamed."""
     with rig_in(tmp_path) as rig, ollama.Client(host=rig.daemon.url, timeout=WATCHDOG) as client:

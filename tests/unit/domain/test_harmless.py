@@ -3,7 +3,7 @@
 import pytest
 
 from blazar.domain.errors import MOST_PROBLEMS, BadConfig
-from blazar.domain.harmless import LONGEST, harmless, without_secrets
+from blazar.domain.harmless import LONGEST, harmless, public, public_sentence, without_secrets
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,27 @@ SECRET = "plm_" + "0123456789abcdef" * 3
 def test_a_secret_that_stands_where_none_belongs_is_not_kept(said: str, kept: str) -> None:
     """As a model's name, in a path, twice; what is merely called so, and a trace, stay."""
     assert without_secrets(said) == kept
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("https://me:pass@files.example/m.gguf?X-Amz-Signature=abc#f", "https://files.example/m.gguf"),
+        ("https://me:pa/ss@files.example/m.gguf", "https://files.example/m.gguf"),
+        ("me:pass@files.example/m.gguf?k=1", "files.example/m.gguf"),
+        ("http:/me:pass@files.example/m.gguf", "files.example/m.gguf"),
+        ("https://files.example:8443/a@b/m.gguf", "https://files.example:8443/a@b/m.gguf"),
+        ("hf:owner/repo:Q4_K_M", "hf:owner/repo:Q4_K_M"),
+        ("owner/repo@main", "owner/repo@main"),
+    ],
+)
+def test_an_address_is_shown_without_what_opens_it(said: str, shown: str) -> None:
+    """User, password, query and fragment: any of them may be a key. What is none stays as it is."""
+    assert public(said) == shown
+    assert public_sentence(f"'{said}' is none") == f"'{shown if '://' in said else said}' is none"
+
+
+def test_a_sentence_keeps_its_stops() -> None:
+    """Behind an address, and brackets around it."""
+    said = "it lies elsewhere (https://h.example/x?k=1): ask https://u:p@h.example/y?k=2."
+    assert public_sentence(said) == "it lies elsewhere (https://h.example/x): ask https://h.example/y."

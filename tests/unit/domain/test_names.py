@@ -7,7 +7,17 @@ from urllib.parse import unquote
 import pytest
 
 from blazar.domain.errors import BadName
-from blazar.domain.names import InstanceRef, check_name, file_stem, name_from_file, near, parse_ref, resolve, untagged
+from blazar.domain.names import (
+    InstanceRef,
+    check_name,
+    file_stem,
+    name_from_file,
+    near,
+    parse_ref,
+    resolve,
+    twin,
+    untagged,
+)
 
 
 @pytest.mark.parametrize("name", ["a", "qwen3-0.6b", "Org/Model_2:Q4_K_M", "hf.co/a/b/c", "7b", "x" * 200])
@@ -119,3 +129,20 @@ def test_a_file_stem_is_one_component_and_reversible() -> None:
     assert not any(set(stem) & set("/:\\") for stem in stems)
     assert file_stem("daemon") != "daemon"  # run/daemon.* are the daemon's own
     assert len(file_stem("a/b/c/" + "d" * 194)) < 230
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("ZED", "zed"),
+        ("Zed:LATEST", "zed"),
+        ("zed:latest", "zed"),
+        ("zed", ""),
+        ("zed:1b", ""),
+        ("A/b", "a/B"),
+        ("x", ""),
+    ],
+)
+def test_names_in_other_letters_are_one(name: str, found: str) -> None:
+    """File systems may ignore case, and clients append `:latest`; a name that is there is itself."""
+    assert twin(name, {"zed", "a/B"}) == found

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blazar.domain.pace import Pace
+from blazar.domain.pace import Pace, amount
 
 
 def paced(*told: tuple[float, int]) -> Pace:
@@ -12,6 +12,14 @@ def paced(*told: tuple[float, int]) -> Pace:
     for now, done in told:
         pace.tell(now, done)
     return pace
+
+
+def test_amounts_of_one_line_have_one_unit() -> None:
+    """That of the whole; nothing that is there reads as nothing."""
+    mib, gib = 2**20, 2**30
+    assert [amount(mib, 2 * gib), amount(3 * gib, 3 * gib), amount(mib, 3 * mib)] == ["0.00 GiB", "3.00 GiB", "1.0 MiB"]
+    assert amount(2 * gib, 0) == "2.00 GiB"
+    assert [amount(512, 2048), amount(0, 100), amount(100, 100)] == ["0.5 KiB", "0 bytes", "100 bytes"]
 
 
 def test_a_steady_stream_has_its_speed_from_the_second_sample_on() -> None:

@@ -9,6 +9,7 @@ from blazar.domain.names import check_name, resolve
 from blazar.domain.references import (
     LONGEST,
     RemoteRef,
+    at_home,
     candidates,
     catalog_name,
     client_name,
@@ -355,3 +356,15 @@ def test_ollamas_clients_find_what_they_pulled() -> None:
 def test_a_client_of_ollamas_calls_it_as_it_pulled_it(text: str, name: str) -> None:
     """Where that may be a model's name at all."""
     assert client_name(text) == name
+
+
+@pytest.mark.parametrize("hub", ["https://hub.example", "https://hub.example/", "http://127.0.0.1:99/mirror"])
+def test_an_address_of_one_s_own_hub_is_hugging_face_s(hub: str) -> None:
+    """As its pages show it; what is elsewhere stays what it is."""
+    base = hub.rstrip("/")
+    file = at_home(f"{base}/me/m-GGUF/blob/main/m-Q4_0.gguf", hub)
+    assert pull_reference(file) == RemoteRef("hf", "me/m-GGUF", "m-Q4_0", "m-Q4_0.gguf")
+    assert pull_reference(at_home(f"{base}/me/m-GGUF", hub)) == RemoteRef("hf", "me/m-GGUF")
+    for other in ("https://hub.example.org/a/b.gguf", "me/m", "qwen3"):
+        assert at_home(other, hub) == other
+    assert at_home("me/m", "") == "me/m"

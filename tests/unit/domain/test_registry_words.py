@@ -1,9 +1,11 @@
 """What a registry says beside the weights, as far as it can be said here."""
 
+import time
+
 from blazar.domain import teaching
 from blazar.domain.overlay import LONGEST, Overlay
 from blazar.domain.parcels import Words
-from blazar.domain.registry_words import laid
+from blazar.domain.registry_words import LONGEST_STOP, MOST_STOPS, laid, sifted
 
 OWN = "{{ messages }}"
 GO = "{{ if .System }}{{ .System }} {{ end }}{{ .Prompt }} "
@@ -56,3 +58,35 @@ def test_words_too_long_for_a_command_line_are_left_out() -> None:
     assert len(said.notes) == 1
     assert "left out" in said.notes[0]
     assert laid(Words(system="x" * (LONGEST + 1)), OWN).overlay is None
+
+
+def test_a_list_of_stop_words_without_end_costs_nothing() -> None:
+    """An engine bears some hundreds; the others are told of."""
+    began = time.process_time()
+    said = laid(Words(parameters={"stop": [f"<{number}>" for number in range(300_000)]}), OWN)
+    assert time.process_time() - began < 2.0
+    assert said.overlay is not None
+    assert said.overlay.parameters["stop"] == [f"<{number}>" for number in range(MOST_STOPS)]
+    assert said.notes == (teaching.pull_stops_left(MOST_STOPS),)
+    assert laid(Words(parameters={"stop": ["x" * (LONGEST_STOP + 1)]}), OWN).notes == (
+        teaching.pull_parameters_left(("stop",)),
+    )
+
+
+def test_a_template_too_long_for_a_command_line_is_not_even_read() -> None:
+    """However its braces nest."""
+    began = time.process_time()
+    said = laid(Words("{{ if .System }}" * 60_000), OWN)
+    assert time.process_time() - began < 2.0
+    assert said == (None, {}, (teaching.pull_template_left(),))
+
+
+def test_what_cannot_be_written_is_left_out_at_the_door() -> None:
+    """Half of a surrogate pair, wherever it stands; a conversation goes whole."""
+    half = "a\ud800"
+    talk = ({"role": "user", "content": "hi"}, {"role": "assistant", "content": half})
+    words, left = sifted(Words(half, half, {"seed": 1, "stop": ["x", half], half: 1}, talk, half))
+    assert words == Words(parameters={"seed": 1})
+    assert left == ("template", "system", "licence", "stop", "a parameter", "messages")
+    whole = Words("t", "s", {"stop": ["x"]}, talk[:1], "MIT")
+    assert sifted(whole) == (whole, ())

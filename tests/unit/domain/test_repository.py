@@ -10,6 +10,7 @@ from blazar.domain.repository import (
     checkpoints,
     gguf_models,
     is_adapter,
+    is_of_peft,
     model_folder,
     projector_of,
 )
@@ -187,6 +188,10 @@ def test_an_adapter_of_its_own() -> None:
     there = ("README.md", "adapter_config.json", "adapter_model.safetensors", "tokenizer.json")
     assert adapter_folder(there) == ("adapter_model.safetensors", "adapter_config.json")
     assert adapter_folder(("adapter_model.safetensors",)) == ()
+    assert is_of_peft("adapter_model.safetensors", there)
+    assert is_of_peft("a/adapter_model.safetensors", ["a/adapter_config.json"])
+    assert not is_of_peft("a/adapter_model.safetensors", there)
+    assert not is_of_peft("lora.safetensors", there)
 
 
 def test_checkpoints_are_whole_models() -> None:

@@ -15,6 +15,7 @@ from blazar.adapters.cli.root import Root
 from blazar.domain import teaching
 from blazar.domain.errors import ModelNotFound, NotFound
 from blazar.domain.names import file_stem, near, resolve
+from blazar.domain.row_names import meant
 
 POLL = 0.25
 
@@ -22,6 +23,8 @@ POLL = 0.25
 def logs(args: argparse.Namespace, root: Root) -> int:
     """Print the end of a log; with --follow what is added, until Ctrl-C."""
     path = log_of(root.places.run, args.model)
+    if args.model and not path.is_file():  # what it was pulled by, perhaps
+        path = log_of(root.places.run, meant(args.model, root.models.list()))
     if not path.is_file():
         raise _why_none(args.model, path, root)
     for line in read_log(path, args.lines, follow=args.follow):
@@ -34,8 +37,8 @@ def _why_none(model: str | None, path: Path, root: Root) -> NotFound:
     """A model that was never loaded has no log; a name that is no model's is a mistake."""
     if model is None:
         return NotFound(teaching.no_daemon_log(str(path)))
-    names = [row.name for row in root.models.list()]
-    found = resolve(model, names)
+    rows = root.models.list()
+    names, found = [row.name for row in rows], meant(model, rows)
     return NotFound(teaching.no_log(found, str(path))) if found in names else ModelNotFound(model, near(model, names))
 
 

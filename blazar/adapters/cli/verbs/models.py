@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -161,8 +162,19 @@ def remove(args: argparse.Namespace, root: Root) -> int:
             report_error(refused, as_json=args.json)
             code = exit_code(refused)
     if removed:
-        confirm(args, "\n".join(teaching.model_removed(name) for name in removed), removed=removed)
+        said = [teaching.model_removed(name) for name in removed]
+        said += [teaching.override_left(name) for name in _still_set(removed, root)]
+        confirm(args, "\n".join(said), removed=removed)
     return code
+
+
+def _still_set(names: list[str], root: Root) -> list[str]:
+    """Those for which the configuration has an override yet: a person's, which is not the model's to take along."""
+    overrides: dict[str, Any] = {}
+    with suppress(BlazarError):  # one that cannot be read is no reason to say that nothing was removed
+        if not root.target().explicit:
+            overrides = root.settings.plain().get("model_overrides") or {}
+    return [name for name in names if name in overrides]
 
 
 def _remove_one(name: str, client: DaemonClient | None, root: Root, *, force: bool) -> str:

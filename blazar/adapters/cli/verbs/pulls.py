@@ -1,12 +1,15 @@
 """`pull`: the daemon's where one answers, so that two who want the same share one download; else done here. Decides nothing about models."""
 
 import argparse
+import re
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from blazar.adapters.cli.choice_view import choice_table
-from blazar.adapters.cli.client import DaemonClient
+from blazar.adapters.cli.client import DaemonClient, DaemonFailed, DaemonRefused
 from blazar.adapters.cli.exits import OK, WrongUse
 from blazar.adapters.cli.pull_view import Said, View, pulling
 from blazar.adapters.cli.root import Root
@@ -14,12 +17,14 @@ from blazar.adapters.cli.say import confirm
 from blazar.adapters.cli.verbs.models import daemon_of, rows_of, use_of
 from blazar.domain import teaching
 from blazar.domain.choices import example
-from blazar.domain.errors import ChoiceOpen, Fault, NotFound
+from blazar.domain.errors import ChoiceOpen, Fault, NotFound, Refusal
 
 if TYPE_CHECKING:
     from blazar.application.models.pulling import Step
 
 AUTO, DONE = "auto", "success"
+_TOKEN = re.compile(r"\b[A-Z][A-Z_]*_TOKEN\b")
+"""A variable that opens private and gated repositories, as refusals name it."""
 
 
 class Wanted(NamedTuple):
@@ -48,19 +53,32 @@ def pull(args: argparse.Namespace, root: Root) -> int:
     try:
         with pulling(args) as view:
             had = fetched(wanted, root, daemon_of(root), view)
-    except ChoiceOpen as choice:
-        if args.json or args.quiet:
-            raise
-        print(choice_table(choice.choices), file=sys.stderr)
-        named = f"hf:{choice.repo}{'/' if choice.files else ':'}{example(choice.choices)}"
-        raise NotFound(teaching.choose_of_these(choice.repo, named, choice.asked)) from choice
-    said = [teaching.pull_note(note) for note in had.notes]
+    except (ChoiceOpen, DaemonRefused) as refused:
+        raise as_table(args, refused) from refused
+    said = [teaching.pull_note(note) for note in had.notes if note not in view.noted]
     if had.row:
         told = teaching.pulled(had.name, had.row["size"], had.use) if had.fresh else ""
         said.append(told or teaching.pulled_already(had.name, had.use))
     facts = {**had.row, "fresh": had.fresh, "notes": list(had.notes), **({"path": had.path} if had.path else {})}
     confirm(args, "\n".join(said), **facts)
     return OK
+
+
+def question_in(refused: Refusal) -> ChoiceOpen | None:
+    """The question which of several is meant, asked here or by a daemon."""
+    if isinstance(refused, DaemonRefused):
+        return refused.choice
+    return refused if isinstance(refused, ChoiceOpen) else None
+
+
+def as_table(args: argparse.Namespace, refused: Refusal) -> Refusal:
+    """The question which of several is meant, with its table above; any other refusal as it is."""
+    choice = question_in(refused)
+    if choice is None or args.json or args.quiet:
+        return refused
+    print(choice_table(choice.choices), file=sys.stderr)
+    named = f"hf:{choice.repo}{'/' if choice.files else ':'}{example(choice.choices)}"
+    return NotFound(teaching.choose_of_these(choice.repo, named, choice.asked))
 
 
 def wanted_of(args: argparse.Namespace) -> Wanted:
@@ -116,7 +134,7 @@ def _there(wanted: Wanted, client: DaemonClient, view: View) -> Had:
     if wanted.draft:
         body["draft"] = wanted.draft
     last: dict[str, Any] = {}
-    with client.stream("/api/pull", body) as answer:
+    with _environment_told(), client.stream("/api/pull", body) as answer:
         for last in answer.events():
             view.tell(Said.of(last))
     if last.get("status") != DONE:  # its connection was closed in order: it was stopped
@@ -124,6 +142,21 @@ def _there(wanted: Wanted, client: DaemonClient, view: View) -> Had:
     name, path, notes = str(last.get("model", "")), str(last.get("path", "")), tuple(map(str, last.get("notes", ())))
     row = _row(client, name) if name else {}
     return Had(name, bool(last.get("fresh")), path, notes, row, _use(client, name) if name else "")
+
+
+@contextmanager
+def _environment_told() -> Iterator[None]:
+    """A token that is asked for is wanted in the daemon's environment, not in that of this command."""
+    try:
+        yield
+    except (DaemonRefused, DaemonFailed) as why:
+        variable = _TOKEN.search(str(why))
+        if variable is None:
+            raise
+        sentence = teaching.pull_daemon_environment(str(why), variable[0])
+        if isinstance(why, DaemonFailed):
+            raise DaemonFailed(sentence, why.status) from why
+        raise DaemonRefused(sentence, why.status, why.field) from why
 
 
 def _row(client: DaemonClient, name: str) -> dict[str, Any]:

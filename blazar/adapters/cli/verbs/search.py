@@ -38,7 +38,10 @@ def search(args: argparse.Namespace, root: Root) -> int:
         put_json({"word": word, "models": [hit._asdict() for hit in hits]})
     elif args.quiet:
         for hit in hits:
-            print(clean(f"{hit.repo}:{hit.take}" if hit.take else hit.repo))
+            if hit.take:
+                print(clean(f"{hit.repo}:{hit.take}"))
+        if left := sum(not hit.take for hit in hits):  # pull would ask which, or find none
+            print(clean(teaching.search_left_out(left)), file=sys.stderr)
     elif hits:
         print(table(_COLUMNS, [_cells(hit) for hit in hits]))
         print(Style(sys.stderr).dim(clean(teaching.search_about(hits[0].repo))), file=sys.stderr)

@@ -43,7 +43,7 @@ def children_blueprint(parts: Children) -> Blueprint:
 
     async def ps() -> Response:
         views = parts.supervising.views()
-        names = seen({view.model for view in views} | {model.name for model in parts.list_models()})
+        names = seen(parts.list_models(), {view.model for view in views})
         return reply({"models": rows([view for view in views if view.model in names])})
 
     async def reset() -> Response:

@@ -63,13 +63,13 @@ def library_blueprint(parts: Library) -> Blueprint:
     async def tags() -> Response:
         if request.args.get("fit", "") not in ("", "0", "false"):
             judged = await parts.survey()
-            names = seen([model.name for model, _, _ in judged])
+            names = seen([model for model, _, _ in judged])
             return reply(ollama_listing.judged_tags([row for row in judged if row[0].name in names]))
         return reply(ollama_listing.tags(visible(parts.list_models())))
 
     async def show() -> Response:
         body = await read(ShowBody)
-        must_see(body.model, [model.name for model in parts.list_models()])
+        must_see(body.model, parts.list_models())
         # The first look at a file reads its header, which takes as long as its vocabulary is large.
         shown = await asyncio.to_thread(parts.show_model, body.model)
         seeing = await asyncio.to_thread(parts.takes_pictures, shown.model)

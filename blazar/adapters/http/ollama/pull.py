@@ -15,7 +15,7 @@ from blazar.adapters.http.mount import Handler
 from blazar.adapters.http.schema.ollama import PullBody
 from blazar.application.models.pulling import DONE, Pulled, Step, Wish
 from blazar.domain import teaching
-from blazar.domain.errors import BlazarError, Malformed
+from blazar.domain.errors import BlazarError, ChoiceOpen, Malformed
 from blazar.domain.references import OLLAMA, candidates, client_name, pull_reference
 from blazar.domain.wire.pull import PullLines, succeeded
 from blazar.domain.wire.request import ignored
@@ -130,7 +130,7 @@ async def _written(watching: Watching) -> AsyncIterator[bytes]:
             try:
                 step = await watching.next(KEEP_ALIVE_SECS)
             except BlazarError as error:
-                yield _line({"error": str(error)})
+                yield _line({"error": str(error), **(error.facts if isinstance(error, ChoiceOpen) else {})})
                 return
             if step is not None:
                 last, done = written(step), step.status == DONE

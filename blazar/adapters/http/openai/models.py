@@ -12,6 +12,7 @@ from blazar.domain import names, teaching
 from blazar.domain.errors import BadName, Malformed, ModelNotFound
 from blazar.domain.kinds import Weights
 from blazar.domain.records import Model
+from blazar.domain.row_names import row_named
 from blazar.domain.wire.stamps import rfc3339
 
 LARGEST_PAGE = 1000
@@ -30,9 +31,9 @@ def models_blueprint(list_models: Callable[[], list[Model]]) -> Blueprint:
     async def one(id: str) -> Response:  # noqa: A002 - the name in the route table
         if len(id) > names.LONGEST_NAME:  # looking for near matches of a megabyte takes minutes
             raise BadName(id)
-        rows = {model.name: model for model in list_models()}
+        rows = list_models()
         must_see(id, rows)
-        model = rows.get(names.resolve(id, rows))
+        model = row_named(id, rows)
         if model is None:
             raise ModelNotFound(id, names.near(id, seen(rows)))
         return reply(_anthropic(model) if "anthropic-version" in request.headers else _openai(model))

@@ -145,3 +145,21 @@ def test_a_file_that_cannot_be_read_has_no_keys(tmp_path: Path, text: str) -> No
     file = tmp_path / "config.toml"
     file.write_text(text)
     assert api_key({}, file, URL) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "port"),
+    [
+        ("port = 11999\n", 11999),
+        ("[gateway]\nport = 11998\n", 11998),
+        ("port = 0\n", 11435),
+        ('port = "x"\n', 11435),
+        ("port = \n", 11435),
+        ("", 11435),
+    ],
+)
+def test_without_a_daemon_the_configured_port_is_meant(tmp_path: Path, text: str, port: int) -> None:
+    """It is where one would listen, and what is said to be silent."""
+    file = tmp_path / "config.toml"
+    file.write_text(text)
+    assert find_target(None, {}, tmp_path, PROCESSES, file).url == f"http://127.0.0.1:{port}"

@@ -2,11 +2,13 @@
 
 import argparse
 import io
+from threading import Event
 from typing import Any
 
 import pytest
 
-from blazar.adapters.cli.pull_view import Bars, Files, Lines, Said, pulling, sized
+from blazar.adapters.cli import pull_view as module
+from blazar.adapters.cli.pull_view import Bars, Files, Lines, Said, pulling
 
 MIB = 1 << 20
 
@@ -145,10 +147,59 @@ def test_names_cannot_drive_the_terminal() -> None:
     assert "\x1b[2J" not in shown.getvalue()
 
 
-def test_sizes_of_one_line_have_one_unit() -> None:
-    """That of the whole; models of less than a gibibyte in mebibytes."""
-    assert [sized(MIB, 2 << 30), sized(3 << 30, 3 << 30), sized(MIB, 3 * MIB)] == ["0.00 GiB", "3.00 GiB", "1.0 MiB"]
-    assert sized(2 << 30, 0) == "2.00 GiB"
+@pytest.mark.parametrize("out", [io.StringIO(), Terminal()], ids=["log", "terminal"])
+def test_a_note_is_shown_once(out: io.StringIO) -> None:
+    """Daemons say their last line again while nothing happens; the verb tells at the end what was not shown."""
+    with pulling(words(), out, Time()) as view:
+        for _ in range(3):
+            view.tell(Said("pulling manifest", note="one thing"))
+    assert out.getvalue().count("one thing") == 1
+    assert view.noted == {"one thing"}
+
+
+@pytest.mark.parametrize("kind", [Lines, Bars])
+def test_a_download_that_stalls_says_so(kind: type[Lines | Bars], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line every five seconds in a log, the figure on a terminal; until more comes, which is a speed again."""
+    monkeypatch.setenv("COLUMNS", "80")
+    out, time = io.StringIO(), Time()
+    view = kind(out, time)
+    view.tell(of(0))
+    time.at = 1.0
+    view.tell(of(10))
+    for second in range(2, 14):
+        time.at = float(second)
+        view.tick()
+    said = out.getvalue()
+    assert "10.0 MiB of 100.0 MiB" in said
+    assert "stalled for 10s" in said
+    if kind is Lines:
+        assert [line.rpartition(" ")[2] for line in said.splitlines()] == ["MiB", "5s", "10s"] or said.count(
+            "stalled"
+        ) == 2
+    time.at = 20.0
+    view.tell(of(20))
+    time.at = 20.1
+    view.tell(of(100))
+    view.tick()
+    view.tell(Said("verifying sha256 digest"))
+    time.at = 90.0
+    before = out.getvalue()
+    view.tick()
+    assert out.getvalue() == before
+
+
+def test_time_passes_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is told while nothing comes."""
+    monkeypatch.setattr(module, "TICK_SECS", 0.01)
+    out, time = io.StringIO(), Time()
+    with pulling(words(), out, time) as view:
+        view.tell(of(10))
+        time.at = 30.0
+        for _ in range(500):
+            if "stalled for 30s" in out.getvalue():
+                break
+            Event().wait(0.02)
+    assert out.getvalue().count("stalled for 30s") == 1
 
 
 def test_the_last_step_is_the_verb_s_to_tell() -> None:

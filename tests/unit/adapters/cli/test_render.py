@@ -120,3 +120,10 @@ def test_a_closed_stream_is_no_terminal() -> None:
     stream = io.StringIO()
     stream.close()
     assert Style(stream, {}).on is False
+
+
+@pytest.mark.parametrize("turn", ["\u202e", "\u202a", "\u2066", "\u2069", "\u200f", "\u061c"])
+def test_nothing_turns_the_text_round(turn: str) -> None:
+    """A licence that reads backwards, a name that looks like another's; letters of such scripts stay."""
+    assert clean(f"MIT{turn}abc") == "MIT?abc"
+    assert clean("שלום") == "שלום"

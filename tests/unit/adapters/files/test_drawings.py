@@ -1,12 +1,16 @@
 """Diffusion models on disk."""
 
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
-from blazar.adapters.files.drawings import MOST_FILES, facts_of_set, look_at, metadata_of_drawing, set_in
-from blazar.domain.errors import BadModelFile, BadWeights, Malformed, NotFound
+from blazar.adapters.files.drawings import MOST_FILES, facts_of_set, look_at, metadata_of_drawing, set_in, vet_source
+from blazar.application.ports.remote import RemoteFile
+from blazar.domain.errors import BadModelFile, BadWeights, Malformed, NotFound, PartsMissing
 from blazar.domain.kinds import Weights
+from tests.fakes.remote import MemorySource
 from tests.support.gguf_files import Gguf, Row, tiny
 from tests.support.safetensors_files import CHECKPOINT, OVIS, QWEN, TAE, VAE, safetensors, torch_zip
 
@@ -161,3 +165,18 @@ def test_a_decoder_that_lacks_is_named_with_both_of_its_roles(parts: dict[str, s
     """Either draws; which of the two a file is, its owner knows."""
     with pytest.raises(Malformed, match=r"--with vae=PATH \(or --with tae=PATH\)"):
         facts_of_set(look_at(parts["ovis"]), [("llm", parts["qwen"])])
+
+
+@pytest.mark.parametrize(
+    ("name", "roles", "lacks"), [("ovis", (), True), ("ovis", ("vae", "llm"), False), ("llm", (), False)]
+)
+def test_a_checkpoint_elsewhere_says_what_it_lacks(
+    tmp_path: Path, name: str, roles: Sequence[str], lacks: bool
+) -> None:
+    """By its header alone; a part of a set lacks nothing, and a file that ends within its header cannot be judged."""
+    data = safetensors(tmp_path / f"{name}.safetensors", OVIS if name == "ovis" else QWEN).read_bytes()
+    file = RemoteFile(f"{name}.safetensors", len(data), "")
+    with pytest.raises(PartsMissing) if lacks else nullcontext():
+        vet_source(MemorySource(file, data), roles)
+    with pytest.raises(BadWeights):
+        vet_source(MemorySource(file._replace(size=20), data), roles)

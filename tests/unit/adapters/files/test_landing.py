@@ -1,14 +1,17 @@
 """Folders in which pulls arrive."""
 
+import errno
+import hashlib
 import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from blazar.adapters.files.landing import DiskLanding
+from blazar.adapters.files.landing import BESIDE_MODELS, DiskLanding, landing_root
 from blazar.domain.errors import Busy, StoreTrouble
 
 KEY = "0123456789ab"
@@ -138,3 +141,75 @@ def test_what_nobody_came_back_for_is_swept(landing: DiskLanding, tmp_path: Path
         landing.sweep(2000.0)
     assert {one.name for one in root.iterdir()} == {"ba9876543210", "0" * 12, "engine-b1"}
     DiskLanding(tmp_path / "none").sweep(2000.0)
+
+
+def test_a_folder_in_which_nothing_came_goes_with_its_lock(landing: DiskLanding, tmp_path: Path) -> None:
+    """One that failed before its first byte; what came keeps it, and who waits for it is not confused."""
+    with landing.claim([KEY, "0" * 12], _never):
+        (Path(landing.folder(KEY)) / "a.gguf.part").write_bytes(b"x")
+    assert [folder.name for folder in (tmp_path / "downloads").iterdir()] == [KEY]
+
+
+def test_a_digest_is_of_what_lies_there_now(landing: DiskLanding, tmp_path: Path) -> None:
+    """Nothing for what cannot be read; who has it read may end that."""
+    (tmp_path / "f").write_bytes(b"abc")
+    asked: list[None] = []
+    assert landing.digest(str(tmp_path / "f"), lambda: asked.append(None)) == hashlib.sha256(b"abc").hexdigest()
+    assert asked
+    assert landing.digest(str(tmp_path / "none"), _never) == ""
+    with pytest.raises(AssertionError):
+        landing.digest(str(tmp_path / "f"), _never)
+
+
+def test_a_file_is_dropped(landing: DiskLanding, tmp_path: Path) -> None:
+    """One that is gone is gone."""
+    (tmp_path / "f").write_bytes(b"abc")
+    for _ in range(2):
+        landing.drop(str(tmp_path / "f"))
+    assert not (tmp_path / "f").exists()
+
+
+def _apart(monkeypatch: pytest.MonkeyPatch, one: Path) -> None:
+    """What lies below `one` is another file system than everything else."""
+    for name in ("link", "replace", "rename"):
+        real = getattr(os, name)
+
+        def way(source: str, target: str, real: Callable[[str, str], None] = real, **_: object) -> None:
+            if Path(source).is_relative_to(one) != Path(target).is_relative_to(one):
+                raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+            real(source, target)
+
+        monkeypatch.setattr(os, name, way)
+
+
+def test_downloads_arrive_where_a_link_leads_to_the_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the file system of the models where the usual folder is on another; no probe is left."""
+    usual, models = tmp_path / "downloads", tmp_path / "models"
+    models.mkdir()
+    assert landing_root(usual, models) == usual
+    _apart(monkeypatch, models)
+    assert landing_root(usual, models) == models / BESIDE_MODELS
+    assert [*usual.iterdir(), *models.iterdir()] == []
+
+
+def test_a_file_system_without_hardlinks_takes_a_rename(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There files are moved; and a folder that cannot be tried is the usual one: whoever needs it tells the trouble."""
+    usual, models = tmp_path / "downloads", tmp_path / "models"
+    models.mkdir()
+    assert landing_root(usual, tmp_path / "none") == usual
+
+    def no_link(*_: object) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", no_link)
+    assert landing_root(usual, models) == usual
+    (tmp_path / "file").write_text("")
+    assert landing_root(tmp_path / "file", models) == tmp_path / "file"
+    assert list(models.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_is_told_as_what_it_is(tmp_path: Path) -> None:
+    """Downloads are no files that clients sent."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreTrouble, match=r"^downloads cannot be written"):
+        DiskLanding(tmp_path / "file").keep_note(str(tmp_path / "file" / "x"), "x")

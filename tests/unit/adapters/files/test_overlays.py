@@ -1,11 +1,13 @@
 """Overlays on disk and in config.toml."""
 
 import tomllib
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from blazar.adapters.files import overlays as module
 from blazar.adapters.files.overlays import DiskOverlays
 from blazar.domain.errors import BadConfig
 from blazar.domain.overlay import Overlay
@@ -103,3 +105,73 @@ def test_what_is_refused_leaves_the_earlier_overlay(overlays: DiskOverlays, tmp_
         overlays.keep("m", Overlay("other"), {"ctx": 1})
     assert overlays.find("m") == FULL
     assert (tmp_path / "config.toml").read_text() == before
+
+
+def test_renewing_leaves_what_a_person_set(overlays: DiskOverlays, tmp_path: Path) -> None:
+    """Also the second time, when a person's value and the overlay's were the same once; what nobody touched is new."""
+    overlays.keep("org/m:tag", FULL, {"ctx": 512, "chat_template": "{{ messages }}"})
+    text = (tmp_path / "config.toml").read_text()
+    (tmp_path / "config.toml").write_text(text.replace("ctx = 512", 'ctx = 1024\nextra_args = ["--mlock"]'))
+    said = {"ctx": 2048, "extra_args": ["--top-k", "1"], "chat_template": "new {{ messages }}"}
+    assert overlays.renew("org/m:tag", FULL, said) == ("ctx", "extra_args")
+    mine = {"pin": True, "ctx": 1024, "extra_args": ["--mlock"]}
+    assert told(tmp_path) == {**mine, "chat_template": "new {{ messages }}"}
+    assert overlays.renew("org/m:tag", FULL, {"ctx": 1024}) == ()
+    assert overlays.renew("org/m:tag", FULL, {"ctx": 4096}) == ("ctx",)
+    assert told(tmp_path) == mine
+    overlays.forget("org/m:tag")
+    assert told(tmp_path) == mine
+
+
+def test_renewing_leaves_out_what_a_person_took_out(overlays: DiskOverlays, tmp_path: Path) -> None:
+    """Every time, and what is new of it is said."""
+    overlays.keep("org/m:tag", FULL, SETTINGS)
+    (tmp_path / "config.toml").write_text(MINE)
+    assert overlays.renew("org/m:tag", FULL, {"ctx": 1024}) == ("ctx",)
+    assert overlays.renew("org/m:tag", FULL, {"ctx": 2048}) == ("ctx",)
+    assert told(tmp_path) == {"pin": True}
+
+
+def test_renewing_where_nothing_was_laid(overlays: DiskOverlays, tmp_path: Path) -> None:
+    """What a person wrote before stays; the rest is laid, and renewing with the old takes it back."""
+    (tmp_path / "config.toml").write_text("[model_overrides.m]\nctx = 2048\n")
+    assert overlays.renew("m", FULL, SETTINGS) == ("ctx",)
+    assert overlays.renew("m", Overlay("b"), {}) == ()
+    assert tomllib.loads((tmp_path / "config.toml").read_text()) == {"model_overrides": {"m": {"ctx": 2048}}}
+
+
+def test_a_second_creation_takes_away_the_firsts_keys_alone(overlays: DiskOverlays, tmp_path: Path) -> None:
+    """A value that a person set since is theirs, unless this one says it too."""
+    overlays.keep("org/m:tag", FULL, SETTINGS)
+    text = (tmp_path / "config.toml").read_text()
+    (tmp_path / "config.toml").write_text(text.replace("ctx = 512", "ctx = 1024"))
+    overlays.keep("org/m:tag", Overlay("b"), {"loras": ["/l.gguf"]})
+    assert told(tmp_path) == {"pin": True, "ctx": 1024, "loras": ["/l.gguf"]}
+    overlays.keep("org/m:tag", Overlay("b"), {"ctx": 2048})
+    assert told(tmp_path) == {"pin": True, "ctx": 2048}
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_who_died_over_it_leaves_nothing_that_a_person_wrote(
+    overlays: DiskOverlays, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: bool
+) -> None:
+    """Before or after the configuration: what stands there is still known as the overlay's, and may be renewed."""
+    overlays.keep("org/m:tag", FULL, SETTINGS)
+    real = module.change_config
+
+    def dies(path: Path, edit: Callable[[str], str]) -> None:
+        if written:
+            real(path, edit)
+        raise SystemExit
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "change_config", dies)
+        with pytest.raises(SystemExit):
+            overlays.renew("org/m:tag", Overlay("b"), {"ctx": 1024, "loras": ["/l.gguf"]})
+    again = DiskOverlays(tmp_path / "overlays", tmp_path / "config.toml")
+    assert again.renew("org/m:tag", FULL, SETTINGS) == ()
+    assert told(tmp_path) == {"pin": True, **SETTINGS}
+    assert again.renew("org/m:tag", Overlay("b"), {"ctx": 1024}) == ()
+    assert told(tmp_path) == {"pin": True, "ctx": 1024}
+    again.forget("org/m:tag")
+    assert told(tmp_path) == {"pin": True}

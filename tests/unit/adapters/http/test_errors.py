@@ -149,3 +149,11 @@ def test_an_unknown_model_is_the_field_model() -> None:
     for dialect in (Dialect.OPENAI, Dialect.NATIVE):
         assert json.loads(problem(errors.ModelNotFound("m"), dialect).body)["error"]["param"] == "model"
         assert json.loads(problem(errors.EngineNotFound("t", ()), dialect).body)["error"]["param"] is None
+
+
+def test_choices_stand_beside_the_sentence() -> None:
+    """Programs need not read it; clients of ollama pass over what they do not know."""
+    question = errors.ChoiceOpen("a/b", [("Q8_0", 5)], asked="Q9")
+    body = json.loads(problem(question, Dialect.OLLAMA).body)
+    choice = {"quant": "Q8_0", "size": 5, "verdict": ""}
+    assert body == {"error": str(question), "repo": "a/b", "choices": [choice], "files": False, "asked": "Q9"}

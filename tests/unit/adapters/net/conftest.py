@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from blazar.adapters.net import patience
 from tests.support.registry import Registry
 
 
@@ -13,6 +14,12 @@ def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses between two tries take no time here."""
+    monkeypatch.setattr(patience, "PAUSE_SECS", 0.001)
 
 
 @pytest.fixture

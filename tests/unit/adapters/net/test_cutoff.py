@@ -80,3 +80,15 @@ def test_the_first_reason_counts(pair: tuple[socket.socket, socket.socket]) -> N
         cutoff.check()
     assert raised.value is first
     cutoff.close()
+
+
+def test_a_rest_is_not_counted_and_ends_with_it() -> None:
+    """Who waits for a registry waits for its sake; a stop wakes them with its reason."""
+    cutoff = Cutoff(0.05, lambda _: Busy("late", 1))
+    cutoff.check()
+    cutoff.rest(0.2)
+    cutoff.check()
+    cutoff.end(Busy("stopped", 1))
+    with pytest.raises(Busy, match="stopped"):
+        cutoff.rest(60.0)
+    cutoff.close()

@@ -2,6 +2,7 @@
 
 import hashlib
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -20,6 +21,8 @@ from tests.support.release_feed import ReleaseHost, Served
 
 DATA = bytes(range(256)) * 4096  # 1 MiB
 DIGEST = hashlib.sha256(DATA).hexdigest()
+SOON = 2.0
+"""Seconds in which an interrupt or a stop has ended a download (case H9)."""
 
 
 @pytest.fixture
@@ -340,12 +343,16 @@ def test_h9_an_interrupt_keeps_what_came(host: ReleaseHost, tmp_path: Path, conn
     served = Served(DATA, pace=0.01)
     want = wanted(host, tmp_path, served)
 
+    began = list[float]()
+
     def told(done: int, _: int) -> None:
         if done > 1 << 16:
+            began.append(time.monotonic())
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         downloader(connections=connections).fetch(want, told)
+    assert time.monotonic() - began[0] < SOON
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("download")]
     assert left(tmp_path) == ["file.bin.part", "file.bin.part.json"]
     served.pace = 0.0
@@ -357,10 +364,18 @@ def test_h9_a_stalled_download_can_be_stopped(host: ReleaseHost, tmp_path: Path)
     """From another thread, although no byte comes."""
     served = Served(DATA, stall=True)
     want, loads = wanted(host, tmp_path, served), downloader(read_secs=60)
-    stopper = threading.Thread(target=lambda: served.started.wait() and loads.stop(Busy("the daemon stops")))
+    stopped = list[float]()
+
+    def stop() -> None:
+        served.started.wait()
+        stopped.append(time.monotonic())
+        loads.stop(Busy("the daemon stops"))
+
+    stopper = threading.Thread(target=stop)
     stopper.start()
     with pytest.raises(Busy, match="the daemon stops"):
         loads.fetch(want, nothing)
+    assert time.monotonic() - stopped[0] < SOON
     stopper.join()
     with pytest.raises(BlazarError, match="the daemon stops"):
         loads.fetch(want._replace(path=str(tmp_path / "other")), nothing)
@@ -435,3 +450,61 @@ def test_the_limit_is_asked_for_every_block(host: ReleaseHost, tmp_path: Path) -
 def test_sentences_of_parts() -> None:
     """What `remote_garbled` is told."""
     assert "5 of 10" in teaching.download_cut_off(10, 5)
+
+
+def _git(data: bytes) -> str:
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+def test_a_file_that_is_known_to_be_empty_is_made_and_not_asked_for(host: ReleaseHost, tmp_path: Path) -> None:
+    """Repositories hold such files; a host that sends none of it is right."""
+    want = wanted(host, tmp_path, b"", size=0, sha256="", git=_git(b""), empty=True)
+    Path(want.path + ".part").write_bytes(b"of an earlier version")
+    for _ in range(2):
+        downloader().fetch(want, nothing)
+        assert Path(want.path).read_bytes() == b""
+    assert (left(tmp_path), host.files["/file.bin"].asked) == (["file.bin"], [])
+    Path(want.path).unlink()
+    with pytest.raises(RegistryTrouble, match="expected git id"):
+        downloader().fetch(want._replace(git="a" * 40), nothing)
+    assert left(tmp_path) == []
+
+
+def test_a_length_of_zero_that_nobody_promised_is_unknown(host: ReleaseHost, tmp_path: Path) -> None:
+    """A host that answers with nothing is refused then, as before."""
+    with pytest.raises(RegistryTrouble, match="0 bytes received"):
+        downloader().fetch(wanted(host, tmp_path, b"", size=0, sha256=""), nothing)
+
+
+@pytest.mark.parametrize("connections", [1, 8])
+def test_git_s_id_is_a_promise_too(host: ReleaseHost, tmp_path: Path, connections: int) -> None:
+    """A small file of a hub has no other digest: it is kept if it is what git says, else it is not there (case H1)."""
+    want = wanted(host, tmp_path, sha256="", git=_git(DATA))
+    downloader(connections=connections).fetch(want, nothing)
+    assert Path(want.path).read_bytes() == DATA
+    spoilt = DATA[:5000] + b"!" + DATA[5001:]
+    Path(want.path).write_bytes(spoilt)
+    downloader(connections=connections).fetch(want, nothing)  # of the same size, and still another file
+    assert Path(want.path).read_bytes() == DATA
+    Path(want.path).unlink()
+    want = wanted(host, tmp_path, spoilt, sha256="", git=_git(DATA))
+    with pytest.raises(RegistryTrouble, match=f"expected git id {_git(DATA)}, found {_git(spoilt)}"):
+        downloader(connections=connections).fetch(want, nothing)
+    assert left(tmp_path) == []
+
+
+def test_what_came_is_known_before_anything_is_asked(host: ReleaseHost, tmp_path: Path) -> None:
+    """So that a resumed download does not begin at an enormous speed; nothing is there of what nobody began."""
+    assert downloader().came(str(tmp_path / "file.bin")) == 0
+    partial_of(tmp_path, DATA, 5000)
+    assert downloader().came(str(tmp_path / "file.bin")) == 5000
+    assert host.asked == []
+
+
+def test_h8_room_that_lacks_is_told_exactly(host: ReleaseHost, tmp_path: Path) -> None:
+    """What is needed, free and missing never read alike; that something stays is said where something is."""
+    with pytest.raises(StoreTrouble, match=r"MiB are needed and 1000 bytes are free: free .* more and try again$"):
+        downloader(disk=FakeDisk(room=1000)).fetch(wanted(host, tmp_path), nothing)
+    partial_of(tmp_path, DATA, 5000)
+    with pytest.raises(StoreTrouble, match=r"what was downloaded so far stays$"):
+        downloader(disk=FakeDisk(room=1000)).fetch(wanted(host, tmp_path), nothing)

@@ -79,13 +79,19 @@ def test_gguf_goes_before_safetensors() -> None:
 
 
 def test_adapters() -> None:
-    """As PEFT writes them, and as GGUF; neither is a model's weights."""
-    there = contents("README.md", "adapter_config.json", "adapter_model.safetensors", "tokenizer.json")
-    assert pulled(there) == [
-        (Role.ADAPTER, "adapter_model.safetensors", "adapter_model.safetensors"),
-        (Role.ADAPTER, "adapter_config.json", "adapter_config.json"),
-    ]
+    """As GGUF, or one file of safetensors for models that draw; neither is a model's weights."""
     assert pulled(contents("story-lora-F16.gguf")) == [(Role.ADAPTER, "story-lora-F16.gguf", "")]
+    there, file = contents("pixel-lora.safetensors"), "pixel-lora.safetensors"
+    assert chosen(REF._replace(file=file), there, None).parts[0].role is Role.ADAPTER
+
+
+@pytest.mark.parametrize("file", ["", "adapter_model.safetensors", "step-100/adapter_model.safetensors"])
+def test_a_folder_of_peft_is_refused_before_its_first_byte(file: str) -> None:
+    """No engine here lays it over a model, in whatever words it is asked for; what makes a GGUF file of it is named."""
+    folders = ("", "step-100/")
+    names = [f"{folder}{name}" for folder in folders for name in ("adapter_config.json", "adapter_model.safetensors")]
+    with pytest.raises(NotFound, match=r"convert_lora_to_gguf\.py"):
+        chosen(REF._replace(file=file), contents("README.md", "tokenizer.json", *names), None)
 
 
 def test_one_checkpoint_of_an_image_model() -> None:

@@ -191,7 +191,7 @@ def test_a_parcel_has_what_the_registry_promises(models: ModelRegistry) -> None:
     weights, projector = parcel.parts
     sha256 = digest_of(GGUF + b"8")
     at = models.file_url("me/m", "m-Q8_0.gguf")
-    assert weights == (Role.WEIGHTS, ("m-Q8_0.gguf", 105, at, sha256, sha256), "")
+    assert weights == (Role.WEIGHTS, ("m-Q8_0.gguf", 105, at, sha256, sha256, ""), "")
     assert (projector.role, projector.file.name) == (Role.PROJECTOR, "mmproj-F16.gguf")
     assert (parcel.words.licence, parcel.notes) == ("apache-2.0", ())
     assert models.network.asked == []
@@ -258,7 +258,7 @@ def test_h13_the_token_is_for_files_of_the_hub_only(models: ModelRegistry) -> No
         file = hub.parcel(RemoteRef("hf", "me/m", "Q8_0")).parts[0].file
         want = hub.wanted(file, "/here/m.gguf")
         away = hub.wanted(file._replace(at=models.url + ".evil.test/m.gguf"), "/here/m.gguf")
-    assert want == (file.at, "/here/m.gguf", "m-Q8_0.gguf", 105, file.sha256, "hf_x", "HF_TOKEN")
+    assert want == (file.at, "/here/m.gguf", "m-Q8_0.gguf", 105, file.sha256, "hf_x", "HF_TOKEN", "", False)
     assert away.token == ""
 
 

@@ -82,7 +82,7 @@ def test_parts_are_weights_then_projector_then_adapter() -> None:
         (Role.PROJECTOR, "m:1b projector"),
         (Role.ADAPTER, "m:1b adapter"),
     ]
-    assert parts[0].file[2:] == (f"/b/sha256:{SHA}", SHA, SHA)
+    assert parts[0].file[2:] == (f"/b/sha256:{SHA}", SHA, SHA, "")
 
 
 def test_words_are_read() -> None:

@@ -1,15 +1,19 @@
 """A tag and what lies beside it."""
 
 import json
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from blazar.adapters.net.ollama_layers import KIND, LONGEST_TEXT
 from blazar.adapters.net.ollama_registry import MOST_TAGS, OllamaRegistry
-from blazar.domain.errors import BlazarError, NotFound, RegistryGarbled, RegistryTrouble, Unserved
+from blazar.adapters.net.patience import BRIEF, TRIES
+from blazar.domain.errors import BlazarError, Busy, NotFound, RegistryGarbled, RegistryTrouble, Unserved
 from blazar.domain.parcels import Role
 from blazar.domain.references import RemoteRef
 from tests.support.model_registry import Auth, ModelRegistry, digest_of
@@ -151,7 +155,7 @@ def test_a_parcel_is_weights_and_words(models: ModelRegistry) -> None:
         want = asking.wanted(part.file, "/here")
     sha256 = digest_of(GGUF)
     at = f"{models.url}/v2/library/m/blobs/sha256:{sha256}"
-    assert part == (Role.WEIGHTS, ("m:1b", 104, at, sha256, sha256), "")
+    assert part == (Role.WEIGHTS, ("m:1b", 104, at, sha256, sha256, ""), "")
     assert (want.url, want.path, want.size, want.sha256, want.token) == (at, "/here", 104, sha256, "")
     assert parcel.words.template == "{{ .Prompt }}"
     assert parcel.words.parameters == {"stop": ["<|im_end|>"], "temperature": 0.6}
@@ -249,12 +253,65 @@ def test_h12_a_realm_elsewhere_is_refused(models: ModelRegistry, network: Regist
     ],
 )
 def test_a_token_server_that_gives_none(models: ModelRegistry, answer: Answer, kind: type[BlazarError]) -> None:
-    """Asked once: what is refused with its token is refused."""
+    """Asked once: what is refused with its token is refused. One that is in trouble is asked again, as for a manifest."""
     models.auth = Auth()
     models.given["/token"] = answer
     with closing(OllamaRegistry(models.url)) as asking, pytest.raises(kind):
         asking.parcel(PULLED)
-    assert sum(path.startswith("/token") for path in models.paths()) == 1
+    assert sum(path.startswith("/token") for path in models.paths()) == (1 if answer.status != 500 else TRIES)
+
+
+@pytest.mark.parametrize("path", ["/v2/library/m/manifests/1b", "/v2/library/m/blobs/{layer}"])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(status=503, headers=(("retry-after", "0"),)),
+        Fault(status=429, headers=(("retry-after", "Thu, 01 Jan 1970 00:00:00 GMT"),)),
+        Fault(status=429),
+        Fault(status=500),
+    ],
+    ids=["503", "429", "429-untold", "500"],
+)
+def test_a_registry_in_trouble_for_a_moment_ends_no_pull(models: ModelRegistry, fault: Fault, path: str) -> None:
+    """Manifests and texts are asked for five times, as files are; a listing that somebody waits for three times."""
+    (layer,) = (
+        one["digest"] for one in models.manifests["library/m", "1b"]["layers"] if "template" in one["mediaType"]
+    )
+    at = path.format(layer=layer)
+    models.faults.set(at, replace(fault, times=TRIES - 1))
+    with closing(OllamaRegistry(models.url)) as asking:
+        assert asking.parcel(PULLED).words.template == "{{ .Prompt }}"
+    assert models.paths().count(at) == TRIES
+    if "manifests" in path:
+        models.asked.clear()
+        models.faults.set(at, replace(fault, times=-1))
+        with closing(OllamaRegistry(models.url)) as asking, pytest.raises((Busy, RegistryTrouble)):
+            asking.listing(PULLED)
+        assert models.paths().count(at) == BRIEF.tries
+
+
+def test_a_registry_that_asks_for_too_long_is_told_at_once(models: ModelRegistry) -> None:
+    """Nobody waits for an hour before an empty screen."""
+    at = "/v2/library/m/manifests/1b"
+    models.faults.set(at, Fault(status=429, headers=(("retry-after", "61"),)))
+    with closing(OllamaRegistry(models.url)) as asking, pytest.raises(Busy, match="try again in 61 s"):
+        asking.parcel(PULLED)
+    assert models.paths().count(at) == 1
+
+
+def test_a_stop_ends_the_waiting_for_a_registry(models: ModelRegistry) -> None:
+    """Within a moment, with its reason, though the registry asked for a minute (case H9)."""
+    at = "/v2/library/m/manifests/1b"
+    models.faults.set(at, Fault(status=503, headers=(("retry-after", "60"),)))
+    with closing(OllamaRegistry(models.url)) as asking, ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(asking.parcel, PULLED)
+        while at not in models.paths():
+            assert not asked.done()
+        began = time.monotonic()
+        asking.stop(Busy("stopped", 1))
+        with pytest.raises(Busy, match="stopped"):
+            asked.result(10)
+        assert time.monotonic() - began < 2
 
 
 @pytest.mark.parametrize("kind", ["model", "template", "license"])
@@ -282,3 +339,10 @@ def test_b18_a_manifest_that_is_written_otherwise_is_the_same(models: ModelRegis
         turned = json.dumps(dict(reversed(written.items())), indent=7).encode()
         models.given["/v2/library/m/manifests/1b"] = Answer(b"\n \t" + turned + b"\n")
         assert asking.parcel(PULLED) == before
+
+
+def test_a_manifest_is_small(ollama: OllamaRegistry, registry: Registry) -> None:
+    """One of a mebibyte is none: nobody has that many layers."""
+    registry.given[f"{ROOT}/manifests/8b"] = Answer(manifest(5_000) | {"layers": [{"a": "b" * 100}] * 12_000})
+    with pytest.raises(RegistryGarbled, match="more than 1 MiB"):
+        ollama.parcel(REF)

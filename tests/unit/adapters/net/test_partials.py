@@ -249,3 +249,34 @@ def test_h8_a_note_that_finds_no_room_leaves_the_one_before(path: Path, monkeypa
     partial.close()
     assert told_of(path) == (100, SIZE)
     assert len(list(path.parent.iterdir())) == 2
+
+
+def test_h9_a_file_is_on_the_disk_before_it_has_its_name(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its bytes, then the name, then the folder that has the name: after a power cut no name is of bytes that never came."""
+    begun(path)
+    partial = opened(path)
+    order = list[str]()
+    fsync, replace, sync_folder = partials.os.fsync, Path.replace, partials.sync_folder
+
+    def synced(file: int) -> None:
+        order.append("bytes")
+        fsync(file)
+
+    def renamed(source: Path, target: Path) -> Path:
+        order.append("name")
+        assert not target.exists()
+        return replace(source, target)
+
+    def listed(folder: Path) -> None:
+        order.append("folder")
+        assert (folder, path.exists()) == (path.parent, True)
+        with monkeypatch.context() as patched:
+            patched.setattr(partials.os, "fsync", fsync)
+            sync_folder(folder)
+
+    monkeypatch.setattr(partials.os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", renamed)
+    monkeypatch.setattr(partials, "sync_folder", listed)
+    partial.publish()
+    partial.close()
+    assert order == ["bytes", "name", "folder"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from blazar.adapters.net import patience
 from blazar.adapters.net import transfers as module
 from blazar.adapters.net.downloads import HttpDownloads
 from blazar.adapters.net.throttle import MEGABYTE, Throttle
@@ -94,7 +95,7 @@ def test_pauses_grow_and_differ(monkeypatch: pytest.MonkeyPatch) -> None:
     first, third = ({module._secs_after(trouble, tries) for _ in range(20)} for tries in (1, 3))
     assert len(first) > 1
     assert max(first) <= 1.0 < min(third) <= max(third) <= 4.0
-    assert module._secs_after(trouble, 50) <= module.LONGEST_PAUSE
+    assert module._secs_after(trouble, 50) <= patience.LONGEST_PAUSE
     assert module._secs_after(Busy("x", 7), 1) >= 7
 
 
@@ -236,3 +237,39 @@ def test_the_limit_holds_for_all_connections_together(host: Registry, tmp_path: 
     loads = downloads(throttle=Paying(lambda: 1, lambda: now[0]))
     loads.fetch(wanted(host, tmp_path, size=4 * len(DATA), sha256=digest), lambda _done, _total: None)
     assert now[0] >= 4 * len(DATA) / MEGABYTE - 1.1
+
+
+def test_a_first_question_that_stays_without_an_answer_is_asked_again(host: Registry, tmp_path: Path) -> None:
+    """As one between two pieces is: some tries, each longer apart."""
+    host.faults.set("/file", Fault(stall="before", times=3))
+    fetch(host, tmp_path, downloads(read_secs=0.2))
+    (tmp_path / "file").unlink()
+    host.faults.set("/file", Fault(stall="before"))
+    before = len(host.asked)
+    with pytest.raises(RegistryTrouble, match="sent nothing"):
+        fetch(host, tmp_path, downloads(read_secs=0.2))
+    assert len(host.asked) - before == module.TRIES
+
+
+@pytest.mark.parametrize("digits", [17, 5000])
+@pytest.mark.parametrize("head", ["content-range", "content-length"])
+def test_a_number_of_thousands_of_digits_is_none(host: Registry, tmp_path: Path, digits: int, head: str) -> None:
+    """No thread dies of it with a traceback: what the host says is no answer, and that is told."""
+    said = "9" * digits if head == "content-length" else f"bytes 0-{'9' * digits}/{'9' * digits}"
+    host.given["/file"] = Answer(b"x", 206 if head == "content-range" else 200, ((head, said),))
+    with pytest.raises(RegistryTrouble) as told:
+        downloads(connections=1).fetch(wanted(host, tmp_path), lambda _done, _total: None)
+    assert "interrupted" not in str(told.value)
+
+
+def test_what_nobody_foresaw_is_raised_where_it_is_waited_for(
+    host: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And printed by no thread."""
+
+    def broken(*_: object) -> None:
+        raise ValueError("unforeseen")
+
+    monkeypatch.setattr(module.Transfer, "_begin", broken)
+    with pytest.raises(ValueError, match="unforeseen"):
+        downloads().fetch(wanted(host, tmp_path), lambda _done, _total: None)

@@ -1,11 +1,14 @@
 """Asking a registry: what is followed, what is refused, and in which words."""
 
 import threading
+import tracemalloc
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
 from blazar.adapters.net import web as module
+from blazar.adapters.net.patience import Crowded, Failing
 from blazar.adapters.net.web import Web, checked_base, secure_base
 from blazar.domain.errors import BlazarError, Busy, Forbidden, NotFound, RegistryGarbled, RegistryTrouble
 from tests.support.registry import Answer, Drip, Registry
@@ -71,6 +74,14 @@ def test_where_a_file_was_looked_for_is_told(web: Web, registry: Registry) -> No
     registry.given["/y"] = Answer(b"abcde")
     with web.get(registry.url + "/x", "it") as answer:
         assert [one.headers.get("x-linked-size") for one in answer.history] == ["5"]
+
+
+@pytest.fixture
+def clean_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None is set."""
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
 
 
 @pytest.fixture
@@ -209,8 +220,9 @@ def test_who_is_out_does_not_lead_back_inside() -> None:
         (Answer(status=401, headers=(("X-Error-Code", "GatedRepo"),)), Forbidden, "accept its terms"),
         (Answer(status=403), Forbidden, "HF_TOKEN"),
         (Answer(status=429, headers=(("retry-after", "7"),)), Busy, "try again in 7 s"),
-        (Answer(status=429, headers=(("retry-after", "Mon"),)), Busy, "try again in 60 s"),
-        (Answer(status=500), RegistryTrouble, "status 500"),
+        (Answer(status=429, headers=(("retry-after", "Mon"),)), Crowded, "try again in 60 s"),
+        (Answer(status=500), Failing, "status 500"),
+        (Answer(status=503, headers=(("retry-after", "9"),)), Busy, "try again in 9 s"),
         (Answer(status=204), RegistryTrouble, "status 204"),
         (Answer(b"<html>"), RegistryGarbled, "no JSON"),
         (Answer(b" <!DOCTYPE html>"), RegistryGarbled, "a web page, such as"),
@@ -243,6 +255,27 @@ def test_a_proxy_that_cannot_be_used_is_said(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("ALL_PROXY", "nonsense://there")
     with pytest.raises(RegistryTrouble, match=r"hub\.example cannot be reached"):
         Web("https://hub.example")
+
+
+@pytest.mark.parametrize("name", ["ALL_PROXY", "https_proxy"])
+def test_socks_is_not_spoken(clean_proxies: None, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """In our words: what to install is nothing that a user of ours could."""
+    monkeypatch.setenv(name, "socks5://me:secret@there:1080")
+    with pytest.raises(RegistryTrouble, match=rf"{name} names the proxy socks5://there:1080, and SOCKS") as refused:
+        Web("https://hub.example")
+    assert "pip" not in str(refused.value)
+
+
+def test_a_dead_proxy_is_named(clean_proxies: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the variable that names it: the registry is not at fault."""
+    server = Registry()
+    server.close()
+    monkeypatch.setenv("HTTPS_PROXY", server.url.replace("//", "//me:secret@"))
+    web = Web("https://hub.example")
+    with closing(web):
+        refused = str(refusal(web))
+    assert refused.startswith(f"hub.example cannot be reached through the proxy {server.url} that HTTPS_PROXY names (")
+    assert "secret" not in refused
 
 
 def test_nothing_answers() -> None:
@@ -342,3 +375,38 @@ def test_a_listing_without_end_is_cut_off(web: Web, registry: Registry, monkeypa
     monkeypatch.setattr(module, "LONGEST_JSON", 1 << 20)
     registry.given["/x"] = Answer(b'"' + b"a" * (4 << 20) + b'"')
     assert "more than 1 MiB" in str(refusal(web))
+
+
+@pytest.mark.parametrize("to", ["file:///etc/passwd", "data:,x", "gopher:x"])
+def test_an_address_without_a_host_is_told_by_its_kind(to: str) -> None:
+    """No host is made of it."""
+    web = Web("https://hub.example")
+    with pytest.raises(RegistryTrouble, match=rf"sends us on to an address that begins with {to.partition(':')[0]}:,"):
+        web._check_hop("https://hub.example/x", module.httpx.URL(to))
+    web.close()
+
+
+@pytest.mark.parametrize("value", ["ftp://me:pass@hub.example/x?k=1", "http://me:pass@hub.example/?k=1"])
+def test_a_base_that_is_refused_is_told_without_what_opens_it(value: str) -> None:
+    """What a variable holds may be a password."""
+    with pytest.raises(RegistryTrouble, match=r"//hub\.example") as told:
+        module.secure_base("BLAZAR_REGISTRY_BASE", value)
+    assert not {"pass", "k=1"} & set(str(told.value).replace("@", " ").replace("?", " ").split())
+    assert "pass" not in str(told.value)
+
+
+def test_a_listing_of_nothing_many_times_over_is_cut_off(web: Web, registry: Registry) -> None:
+    """Two bytes of it are two hundred of memory."""
+    registry.given["/x"] = Answer(b"[" + b"{}," * (4 << 20) + b"{}]")
+    tracemalloc.start()
+    assert "values" in str(refusal(web))
+    assert tracemalloc.get_traced_memory()[1] < 32 << 20
+    tracemalloc.stop()
+
+
+def test_who_asks_may_say_how_much_it_can_be(web: Web, registry: Registry) -> None:
+    """Manifests are small, listings are not."""
+    registry.given["/x"] = Answer(b'"' + b"a" * (2 << 20) + b'"')
+    assert len(web.json(registry.url + "/x", "it")[0]) == 2 << 20
+    with pytest.raises(RegistryGarbled, match="more than 1 MiB"):
+        web.json(registry.url + "/x", "it", most=1 << 20)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blazar.application.models.arrivals import Shipment, artefact_of_parcel, files_of, mark_of
+from blazar.application.models.arrivals import Shipment, artefact_of_parcel, files_of, mark_of, sealed
 from blazar.application.ports.remote import Parcel, Part, RemoteFile
 from blazar.domain.errors import NotFound, RegistryTrouble
 from blazar.domain.parcels import Role, Words
@@ -102,10 +102,39 @@ def test_a_version_is_its_files_and_what_changes_an_answer() -> None:
 
 
 def test_a_file_without_a_digest_is_told_by_what_else_there_is() -> None:
-    """Its registry's own mark, at last its size."""
-    assert mark_of(RemoteFile("a", 1, "", "d" * 64, "m")) == "d" * 64
-    assert mark_of(RemoteFile("a", 1, "", "", "m")) == "m"
-    assert mark_of(RemoteFile("a", 7, "")) == "size:7"
+    """What its host says of it, of that address alone, whatever that looks like."""
+    digest, here = "d" * 64, "https://a.example/m.gguf"
+    assert mark_of(RemoteFile("a", 1, here, digest, "m")) == f"sha256:{digest}"
+    told = RemoteFile("a", 1, here, "", digest)
+    others = [
+        told._replace(at="https://b.example/m.gguf"),
+        told._replace(at="https://a.example/n.gguf"),
+        told._replace(size=2),
+        told._replace(mark="e" * 64),
+        told._replace(mark=""),
+    ]
+    marks = {mark_of(file) for file in (told, *others)}
+    assert len(marks) == 6
+    assert not any(digest in mark or mark.startswith("sha256:") for mark in marks)
+    assert mark_of(told._replace(at=f"{here}?sig=2")) == mark_of(told)
+    unsaid = told._replace(mark="")
+    assert mark_of(unsaid._replace(at=f"{here}?file=2")) != mark_of(unsaid)
+
+
+def test_what_nobody_vouched_for_is_sealed_by_what_came() -> None:
+    """So that the next pull finds it by its bytes; a promise stays what it was."""
+    parcel = _parcel((Role.WEIGHTS, "a.gguf"), (Role.PROJECTOR, "b.gguf"))
+    weights, projector = parcel.parts
+    silent = weights._replace(file=weights.file._replace(sha256="", mark=""))
+    parcel = parcel._replace(parts=(silent, projector))
+    shipment = Shipment("", parcel, MemoryRegistry(), artefact_of_parcel(parcel), "/d", files_of(parcel, "/d"))
+    assert [one.is_vouched for one in shipment.files] == [False, True]
+    done = sealed(shipment, {"/d/a.gguf": "ab" * 32})
+    assert done.is_vouched
+    assert done.files[0].mark == "sha256:" + "ab" * 32
+    assert done.files[1] == shipment.files[1]
+    assert done.artefact == artefact_of_parcel(done.parcel) != shipment.artefact
+    assert done.folder == shipment.folder
 
 
 def test_a_shipment_knows_what_is_to_be_looked_at() -> None:

@@ -101,3 +101,12 @@ def test_a_copy_of_a_folder_has_a_folder_of_its_own(weights: MemoryWeightFiles) 
     assert alias.components == (("diffusion_model", alias.files[0]), ("vae", alias.files[1]))
     second = copy("far", "second")
     assert (second.folder, second.files, second.components) == ("/far", files, parts)
+
+
+@pytest.mark.parametrize("target", ["OWN", "Ref:LATEST", "ref:latest"])
+def test_a_name_in_other_letters_is_taken(copy_model: CopyModel, weights: MemoryWeightFiles, target: str) -> None:
+    """Told before anything is linked."""
+    before = dict(weights.content)
+    with pytest.raises(Conflict, match=f"'{target.lower().removesuffix(':latest')}' exists already"):
+        copy_model("own", target)
+    assert weights.content == before

@@ -2,7 +2,7 @@
 
 import pytest
 
-from blazar.application.models.enrol import enrol
+from blazar.application.models.enrol import enrol, spelled
 from blazar.domain.errors import Conflict
 from tests.fakes.catalog import MemoryModelCatalog, a_model
 from tests.fakes.weights import MemoryWeightFiles, some_facts
@@ -59,3 +59,15 @@ def test_a_reference_is_never_taken_away() -> None:
             a_model("m", files=(LINK,), owned=False),
         )
     assert weights.missing((LINK,)) is None
+
+
+@pytest.mark.parametrize("taken", ["M", "M:LATEST", "m:latest"])
+def test_a_name_in_other_letters_is_taken(taken: str) -> None:
+    """Where case is ignored the links of both would be one file."""
+    weights = _weights()
+    catalog = MemoryModelCatalog([a_model(taken, files=("/elsewhere/m.gguf",), owned=False)])
+    with pytest.raises(Conflict, match=f"'{taken}' exists already"):
+        enrol(catalog, weights, MODEL)
+    assert weights.missing((LINK,)) == LINK
+    assert spelled(catalog, "m") == taken
+    assert spelled(catalog, "other") == "other"

@@ -271,3 +271,15 @@ def test_the_real_parts_together(tmp_path: Path) -> None:
     database = Database(tmp_path / "blazar.db")
     assert SqliteModelCatalog(database).find_model("big-model") == model
     database.close()
+
+
+def test_a_name_in_other_letters_is_the_one_that_is_there(
+    import_model: ImportModel, catalog: MemoryModelCatalog, weights: MemoryWeightFiles
+) -> None:
+    """The same model is there already; another one is refused before it is linked."""
+    import_model(FILE, "zed")
+    assert import_model(FILE, "ZED:LATEST") == (catalog.list_models()[0], True)
+    before = dict(weights.content)
+    with pytest.raises(Conflict, match="'zed' exists already"):
+        import_model(OTHER, "ZED")
+    assert weights.content == before

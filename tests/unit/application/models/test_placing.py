@@ -1,10 +1,12 @@
 """What was pulled becomes a row: projectors, drafts, and what of an older version goes."""
 
 import asyncio
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from blazar.adapters.files.overlays import DiskOverlays
 from blazar.application.models.copy_model import CopyModel
 from blazar.application.models.pulling import Wish
 from blazar.application.models.remove_model import RemoveModel
@@ -227,6 +229,21 @@ def test_an_adapter_stays_when_the_models_that_it_is_laid_over_go(rig: PullRig) 
     _remove(rig, model.name)
     assert Path(path).exists()
     assert rig.overlays.find(model.name) is None
+
+
+def test_an_update_leaves_what_a_person_set(rig: PullRig, tmp_path: Path) -> None:
+    """Theirs wins over what the registry says now, a sentence names it, and a failure afterwards changes nothing of it."""
+    config = tmp_path / "config.toml"
+    rig.overlays = DiskOverlays(tmp_path / "overlays", config)
+    rig.offers("ollama:tiny", [FILE], Words(parameters={"num_ctx": 512, "top_k": 1}))
+    _pulled(rig, "ollama:tiny")
+    config.write_text(config.read_text().replace("ctx = 512", "ctx = 1024"))
+    rig.offers("ollama:tiny", [FILE], Words(parameters={"num_ctx": 2048, "top_k": 2}))
+    pulled = rig.pull("ollama:tiny")
+    assert pulled.fresh
+    assert pulled.notes == (teaching.pull_settings_kept("tiny", ["ctx"]),)
+    (override,) = tomllib.loads(config.read_text())["model_overrides"].values()
+    assert override == {"ctx": 1024, "extra_args": ["--top-k", "2"]}
 
 
 def test_words_that_say_nothing_leave_what_a_person_laid_over_it(rig: PullRig) -> None:

@@ -1,5 +1,6 @@
 """Adapters have a place, a note and no row."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,41 @@ def test_a_name_that_is_taken_is_refused(place: PlaceAdapter, tmp_path: Path) ->
     LORA.save(tmp_path / "adapters" / "mine.gguf")
     with pytest.raises(Conflict):
         place.present("mine", _arrived(tmp_path))
+
+
+def test_what_is_told_of_one_names_its_key_and_its_files(place: PlaceAdapter, tmp_path: Path) -> None:
+    """Both that are to be deleted by who wants it no more; safetensors are named elsewhere than GGUF files."""
+    path = place("a:b", _arrived(tmp_path))
+    told = place.told(path)
+    note = tmp_path / "adapters" / ".a%3Ab.json"
+    assert note.is_file()
+    assert all(word in told for word in (".loras", f"'{path}'", f"'{note}'"))
+    folder = str(tmp_path / "adapters" / "pixel")
+    assert all(word in place.told(folder) for word in ("sdcpp_lora_model_dir", f"'{tmp_path}/adapters/.pixel.json'"))
+
+
+def test_who_died_over_an_adapter_is_followed_by_the_next(place: PlaceAdapter, tmp_path: Path) -> None:
+    """Its link is no stranger's file; and where a stranger's is in the way nothing is noted."""
+    shipment = _arrived(tmp_path)
+    linked = replace(place, landing=DiskLanding(tmp_path / "downloads"))
+    noted = linked.landing.keep_note
+    told: list[str] = []
+
+    def once(path: str, text: str) -> None:
+        if told:
+            raise SystemExit
+        told.append(text)
+        noted(path, text)
+
+    linked.landing.keep_note = once  # type: ignore[method-assign]
+    with pytest.raises(SystemExit):
+        linked("a", shipment)
+    assert (tmp_path / "adapters" / "a.gguf").exists()
+    assert place.present("a", shipment) == ""
+    path = place("a", shipment)
+    assert place.present("a", shipment) == path
+    (tmp_path / "adapters" / "b.gguf").write_text("mine")
+    with pytest.raises(Conflict):
+        place("b", shipment)
+    assert (tmp_path / "adapters" / "b.gguf").read_text() == "mine"
+    assert not Path(place.landing.note_at(str(tmp_path / "adapters" / "b"))).exists()

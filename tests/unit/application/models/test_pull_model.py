@@ -24,6 +24,7 @@ from blazar.domain.errors import (
 )
 from blazar.domain.parcels import Role, Words
 from blazar.domain.records import Model
+from blazar.domain.references import client_name
 from tests.fakes.catalog import MemoryModelCatalog, a_model
 from tests.support.gguf_files import Gguf, save_shards, tiny
 from tests.support.pull_rig import PullRig
@@ -323,7 +324,7 @@ def test_an_adapter_gets_a_place_and_no_row(rig: PullRig, tmp_path: Path, role: 
     pulled = rig.pull(Wish("hf:owner/lora/a.gguf", name="terse"))
     path = tmp_path / "models" / "adapters" / "terse.gguf"
     assert (pulled.model, pulled.path, rig.catalog.list_models()) == (None, str(path), [])
-    assert pulled.notes == (teaching.adapter_pulled(str(path)),)
+    assert pulled.notes == (teaching.adapter_pulled(str(path), str(path.parent / ".terse.json")),)
     assert path.read_bytes() == LORA.build()
     assert rig.lying("downloads") == set()
     again = rig.pull(Wish("hf:owner/lora/a.gguf", name="terse"))
@@ -337,6 +338,18 @@ def test_an_adapter_gets_a_place_and_no_row(rig: PullRig, tmp_path: Path, role: 
     rig.offers("hf:owner/other", [(Role.ADAPTER, "a.gguf", LORA.having(general__name="other").build())])
     with pytest.raises(Conflict, match="delete that file"):
         rig.pull(Wish("hf:owner/other", name="terse"))
+
+
+@pytest.mark.parametrize("role", [Role.ADAPTER, Role.WEIGHTS])
+def test_an_adapter_is_called_the_same_whoever_pulls_it(rig: PullRig, tmp_path: Path, role: Role) -> None:
+    """Ollama's clients have models called as they asked for them; an adapter is a file that configurations name."""
+    reference = "owner/terse-GGUF"
+    rig.offers(reference, [(role, "terse.gguf", LORA.build())])
+    first = rig.pull(reference)
+    assert first.path == str(tmp_path / "models" / "adapters" / "terse.gguf")
+    again = rig.pull(Wish(reference, client_name(reference)))
+    assert (again.path, again.fresh) == (first.path, False)
+    assert rig.pull(Wish(reference, "mine")).path.endswith("mine.gguf")
 
 
 def test_an_adapter_of_several_files_lies_in_a_folder(rig: PullRig, tmp_path: Path) -> None:

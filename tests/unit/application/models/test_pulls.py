@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from blazar.application.models.pulling import Step, Wish
-from blazar.application.models.pulls import BETWEEN_SECS, Pulls, Watching
+from blazar.application.models.pulls import BETWEEN_SECS, MOST_AT_ONCE, Pulls, Watching
 from blazar.domain import teaching
-from blazar.domain.errors import BlazarError, Busy, Fault, NotFound, RegistryTrouble
+from blazar.domain.errors import BlazarError, Busy, Fault, NotFound, Refusal, RegistryTrouble
 from tests.fakes.catalog import a_model
 from tests.fakes.clock import FakeClock
 from tests.fakes.pulls import ScriptedPull
@@ -149,9 +149,29 @@ def test_mere_progress_is_gathered_to_ten_lines_a_second() -> None:
         await rig.clock.advance(BETWEEN_SECS)
         assert await watching.next() == of(30)
         gates[2].set()
+        await silent(watching)  # the end of a file, too: a folder has hundreds of them
+        await rig.clock.advance(BETWEEN_SECS)
         assert await watching.next() == of(100)
         gates[3].set()
         assert [await watching.next(), await watching.next()] == [WRITING, DONE]
+
+    played(play)
+
+
+def test_the_ends_of_many_files_are_ten_lines_a_second_and_none_is_lost() -> None:
+    """What waits when the last of them is there comes before the next status, all of it."""
+    ends = [Step("pulling", f"sha256:{number}", 5, 5, f"{number}.json") for number in range(200)]
+    gate = Event()
+    rig = Rig(ScriptedPull([MANIFEST, *ends, gate, WRITING], a_model("tiny")))
+
+    async def play() -> None:
+        watching = rig.pulls.join(WISH)
+        assert await watching.next() == MANIFEST
+        began, heard = rig.clock.now(), [await rig.one(watching) for _ in range(20)]
+        assert rig.clock.now() - began >= 19 * BETWEEN_SECS
+        gate.set()
+        heard += await rig.heard(watching)
+        assert heard == [*ends, WRITING, DONE]
 
     played(play)
 
@@ -290,3 +310,50 @@ def test_events_tell_no_secret_of_an_address() -> None:
 
     played(play)
     assert {facts["reference"] for _, facts in rig.events.emitted} == {"https://host.example/m.gguf"}
+
+
+def test_more_than_a_few_at_once_wait_for_their_turn() -> None:
+    """And say so; one who leaves while it waits is gone at once, without having begun."""
+    go = Event()
+    rig = Rig(*[ScriptedPull([go, WRITING], a_model(f"m{number}")) for number in range(MOST_AT_ONCE + 1)])
+
+    async def play() -> None:
+        first = [rig.pulls.join(Wish(f"m{number}")) for number in range(MOST_AT_ONCE)]
+        last, leaves = rig.pulls.join(Wish("last")), rig.pulls.join(Wish("leaves"))
+        note = Step("pulling manifest", note=teaching.pull_queued(MOST_AT_ONCE))
+        assert [await rig.one(last), await rig.one(last)] == [MANIFEST, note]
+        leaves.close()
+        with pytest.raises(Refusal):
+            await rig.heard(leaves)
+        assert rig.begun <= MOST_AT_ONCE
+        go.set()
+        for watching in (*first, last):
+            assert (await rig.heard(watching))[-1] == DONE
+        assert rig.begun == MOST_AT_ONCE + 1
+        await rig.pulls.aclose()
+
+    played(play)
+
+
+def test_events_tell_no_secret_of_a_refusal() -> None:
+    """Nor where a sentence repeats an address."""
+    secret = "https://me:s3cret@host.example/m.gguf?token=s3cret"
+    rig = Rig(ScriptedPull([], error=RegistryTrouble(f"nothing came of {secret}: try again")))
+
+    async def play() -> None:
+        with pytest.raises(RegistryTrouble):
+            await rig.heard(rig.pulls.join(Wish(secret)))
+
+    played(play)
+    assert "s3cret" not in str(rig.events.emitted)
+    whys = [facts["why"] for _, facts in rig.events.emitted if "why" in facts]
+    assert whys == ["nothing came of https://host.example/m.gguf: try again"]
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_what_was_left_half_done_is_put_right_at_the_start(there: bool) -> None:
+    """And the configuration is read again where that changed it."""
+    rig = Rig()
+    pulls = Pulls(rig.begin, rig.events, rig.clock, rig.catch_up, lambda: there)
+    played(pulls.start)
+    assert rig.caught_up == int(there)

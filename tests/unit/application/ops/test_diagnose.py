@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from blazar.application.ops.diagnose import Diagnose, Installation, Row
+from blazar.application.ops.diagnose import MOST_STRAYS, Diagnose, Installation, Row
 from blazar.application.ports.hardware import ListedDevice
 from blazar.application.supervise.views import InstanceView
 from blazar.domain import teaching
@@ -284,6 +284,23 @@ def test_models_that_cannot_be_served():
     assert found["tyni"]["status"] == "warn"
     assert (found["tinny"]["status"], found["tinny"]["detail"]) == ("warn", teaching.key_model_missing("web", "tinny"))
     assert "tiny" not in found
+
+
+def test_weights_that_belong_to_no_model_are_told():
+    """By what the rows name; after ten of them the others are counted."""
+    asked = []
+
+    def unlisted(known):
+        asked.append(known)
+        return [(f"/models/{number}.gguf", 2**30) for number in range(MOST_STRAYS + 2)]
+
+    report = asyncio.run(healthy(unlisted=unlisted)())
+    found = [row for part in report["sections"] for row in part["rows"] if row["check"] == "models folder"]
+    assert asked == [{"/models/tiny.gguf"}]
+    assert [row["status"] for row in found] == ["warn"] * (MOST_STRAYS + 1)
+    assert found[0]["detail"] == teaching.doctor_unlisted("/models/0.gguf", 2**30)
+    assert found[0]["remedy"] == teaching.doctor_unlisted_remedy("/models/0.gguf")
+    assert found[-1]["detail"] == teaching.doctor_unlisted_more(2, 2**31)
 
 
 def test_an_empty_catalog_says_how_to_fill_it():

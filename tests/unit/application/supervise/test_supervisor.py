@@ -529,6 +529,25 @@ async def test_a_replaced_row_replaces_its_child(world):
 
 
 @story()
+async def test_a_replaced_row_cuts_no_answer_off(world):
+    """However long it takes: who comes meanwhile waits, from the moment at which it is noticed, and gets the new weights."""
+    running = await world.lease("a")
+    world.catalog.replace_model(a_model("a", digest="cd" * 32))
+    world.supervisor.look_at_catalog()
+    assert world.supervisor.try_lease("a") is None
+    waiting = world.ask("a")
+    await world.clock.advance(10 * world.supervisor.limits.drain_secs)
+    assert not waiting.done()
+    assert world.meter.evictions == []
+    running.release()
+    await world.clock.advance(5.0)
+    lease = await waiting
+    assert lease.model.digest == "cd" * 32
+    lease.release()
+    assert world.meter.evictions == [("a", "replaced")]
+
+
+@story()
 async def test_other_changes_of_the_catalog_touch_no_child(world):
     """A new row clears the remembered names and nothing else."""
     (await world.lease("a")).release()

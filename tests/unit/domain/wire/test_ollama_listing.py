@@ -6,6 +6,7 @@ import pytest
 
 from blazar.domain.kinds import Weights
 from blazar.domain.overlay import Overlay
+from blazar.domain.parcels import Origin
 from blazar.domain.records import Model
 from blazar.domain.wire.ollama_listing import Running, Shown, format_of, human_count, judged_tags, ps, show, tags
 from blazar.domain.wire.stamps import FOREVER
@@ -35,6 +36,13 @@ def test_a_judged_list_says_the_same_and_more() -> None:
     """Row by row."""
     (plain,) = tags([model()])["models"]
     assert judged_tags([(model(), "fits", "")]) == {"models": [{**plain, "fit": "fits", "lane": ""}]}
+
+
+def test_show_says_where_a_model_was_pulled_from() -> None:
+    """Ours; nothing of it about one that was imported, and no secret of an address."""
+    origin = Origin("https://files.example/smol.gguf?sig=secret", "ab")
+    assert show(model(origin=origin), Shown({}))["pulled_from"] == "https://files.example/smol.gguf"
+    assert "pulled_from" not in show(model(), Shown({}))
 
 
 DETAILS = {

@@ -4,6 +4,9 @@ from typing import Any
 
 import pytest
 
+from blazar.domain import teaching
+from blazar.domain.choices import Choice
+from blazar.domain.errors import ChoiceOpen
 from tests.support.command_line import Cli, FakeRoot, StubDaemon, Terminal, chat_lines
 
 MISSING = {"error": "model not found"}
@@ -62,6 +65,41 @@ def test_what_was_pulled_by_that_reference_is_not_asked_for_again(cli: Cli, daem
     assert daemon.bodies("/api/chat")[-1]["model"] == "b-q4_0"
 
 
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "127.0.0.1:5000/team/scripted",
+        "registry.example/team/scripted:1",
+        "http://127.0.0.1:5000/team/scripted",
+        "http://127.0.0.1:5000/files/a.gguf",
+        "https://files.example/a.gguf?x=1",
+        "hf.co/org/repo:Q4_0",
+        "org/repo/sub/a.gguf",
+        "ollama:me/mine",
+    ],
+)
+def test_every_reference_is_downloaded(cli: Cli, daemon: StubDaemon, reference: str) -> None:
+    """Whatever `pull` takes; whether a registry may be asked is the pull's to say."""
+    assert cli("run", reference, "hi").code == 0
+    assert [body["model"] for body in daemon.bodies("/api/pull")] == [reference]
+
+
+def test_an_address_that_is_no_reference_hears_why(cli: Cli, daemon: StubDaemon) -> None:
+    """That no model is called so is no news."""
+    said = cli("run", "http://files.example/a.gguf", "hi")
+    assert "without TLS" in said.err or "https" in said.err
+    assert "not found" not in said.err
+    assert daemon.bodies("/api/pull") == []
+
+
+def test_a_model_that_is_only_called_alike_does_not_answer(cli: Cli, daemon: StubDaemon) -> None:
+    """The daemon would have found it by where it came from: another publisher's is another model, and the pull says that the name is taken."""
+    daemon.answers["GET", "/api/tags"] = (200, {"models": [{"name": "b-q4_0", "size": 1}]})
+    daemon.answers["POST", "/api/show"] = (200, {"capabilities": [], "pulled_from": "hf:other/b:Q4_0"})
+    cli("run", "hf:a/b:Q4_0", "hi")
+    assert [body["model"] for body in daemon.bodies("/api/pull")] == ["hf:a/b:Q4_0"]
+
+
 @pytest.mark.parametrize("word", ["othr", "other", "./x.gguf", "a b"])
 def test_a_mistyped_word_is_asked_for_nowhere(cli: Cli, daemon: StubDaemon, word: str) -> None:
     """A bare word that is close to a name of the catalog, and what is no reference: the daemon's sentence stands."""
@@ -96,3 +134,14 @@ def test_other_refusals_download_nothing(cli: Cli, root: FakeRoot, daemon: StubD
         assert cli("run", "tiny", "hi") == (1, "", "error: not yours\n")
     finally:
         other.close()
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_which_of_several_is_asked_as_pull_asks_it(cli: Cli, daemon: StubDaemon, quiet: bool) -> None:
+    """Nothing failed: no words of what could not be found."""
+    question = ChoiceOpen("a/b", [Choice("Q8_0", 8 << 30), Choice("Q4_K_M", 4 << 30)])
+    daemon.answers["POST", "/api/pull"] = (404, {"error": str(question), **question.facts})
+    said = cli("run", "hf:a/b", "hi", *(["-q"] if quiet else []))
+    which = str(question) if quiet else teaching.choose_of_these("a/b", "hf:a/b:Q4_K_M", "")
+    assert said.err.splitlines()[-1] == f"error: {which}"
+    assert "Q8_0" in said.err

@@ -147,6 +147,15 @@ def test_rm_goes_on_after_a_miss(cli: Cli, root: FakeRoot) -> None:
     assert root.models.rows == {}
 
 
+def test_rm_says_what_a_person_set_for_the_model(cli: Cli, root: FakeRoot) -> None:
+    """It stays. A configuration that cannot be read, and another daemon's, say nothing."""
+    root.models.rows = {name: model(name) for name in "abc"}
+    root.settings.more = {"model_overrides": {"a": {"ctx": 1024}}}
+    assert cli("rm", "a", "b").out == f"removed 'a'\nremoved 'b'\n{teaching.override_left('a')}\n"
+    root.settings.problems = ["broken"]
+    assert cli("rm", "c").out == "removed 'c'\n"
+
+
 def test_odd_the_default_address_is_not_tried(cli: Cli, root: FakeRoot, stub: StubDaemon) -> None:
     """A daemon that answers there without a note in our folder has another catalog: it is not even asked."""
     root.models.rows = {"ours": model("ours")}

@@ -38,7 +38,7 @@ def test_without_a_daemon_it_is_done_here(cli: Cli, root: FakeRoot) -> None:
     said = cli("pull", "a/b", "--name", "n", "--with", "vae=c/d", "--draft=e/f")
     assert root.models.pulls == [("a/b", "n", (("vae", "c/d"),), "e/f")]
     assert said.out == "pulled 'tiny' (1.50 GiB): blazar run tiny\n"
-    assert said.err == "pulling manifest\nm.gguf: 0.0 MiB\n"
+    assert said.err == "pulling manifest\nm.gguf: 100 bytes\n"
 
 
 def test_the_daemon_is_asked_where_one_answers(cli: Cli, daemon: StubDaemon, root: FakeRoot) -> None:
@@ -48,7 +48,7 @@ def test_the_daemon_is_asked_where_one_answers(cli: Cli, daemon: StubDaemon, roo
     assert said == (
         0,
         "note: n\npulled 'tiny' (1.50 GiB): blazar run tiny\n",
-        "pulling manifest\nm.gguf: 0.0 MiB\n",
+        "pulling manifest\nm.gguf: 100 bytes\n",
     )
     assert root.models.pulls == []
 
@@ -157,3 +157,45 @@ def test_which_of_several_is_a_table_and_a_sentence(cli: Cli, root: FakeRoot) ->
     assert cli("pull", "a/b:Q9_Z").err.splitlines()[-1].startswith("error: a/b has no quantisation Q9_Z: say which")
     assert "Q8_0 (8.00 GiB, too large, about)" in cli("pull", "a/b", "-q").err
     assert "Q8_0 (8.00 GiB, too large, about)" in cli("pull", "a/b", "--json").err
+
+
+def test_a_daemon_asks_which_of_several_as_we_do(cli: Cli, daemon: StubDaemon) -> None:
+    """The same table: before its answer has begun, and in it."""
+    question = ChoiceOpen("a/b", [Choice("Q8_0", 8 << 30, "too large"), Choice("Q4_K_M", 4 << 30, "fits")])
+    body = {"error": str(question), **question.facts}
+    for answer in ((404, body), (200, [body])):
+        daemon.answers["POST", "/api/pull"] = answer
+        said = cli("pull", "a/b")
+        *table, error = said.err.splitlines()
+        assert [line.split()[0] for line in table] == ["VERSION", "Q4_K_M", "Q8_0"]
+        assert (said.code, error) == (1, "error: " + teaching.choose_of_these("a/b", "hf:a/b:Q4_K_M", ""))
+        assert "Q8_0 (8.00 GiB, too large, about)" in cli("pull", "a/b", "-q").err
+
+
+@pytest.mark.parametrize("choices", [[], "x", [1], [{"size": 3}]])
+def test_what_is_no_choice_is_a_sentence(cli: Cli, daemon: StubDaemon, choices: Any) -> None:
+    """Something else may answer there."""
+    daemon.answers["POST", "/api/pull"] = (404, {"error": "which?", "choices": choices})
+    assert cli("pull", "a/b") == (1, "", "error: which?\n")
+
+
+@pytest.mark.parametrize("variable", ["HF_TOKEN", "BLAZAR_REGISTRY_TOKEN"])
+def test_a_daemon_s_token_is_in_its_own_environment(
+    cli: Cli, daemon: StubDaemon, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    """What is set for this command never gets there; the one that counts is named."""
+    monkeypatch.setenv("HF_TOKEN", "tok")
+    told = teaching.remote_gated("a/b", "hub", variable)
+    for answer in ((403, {"error": told}), (200, [LINES[0], {"error": told}])):
+        daemon.answers["POST", "/api/pull"] = answer
+        said = cli("pull", "a/b", "-q")
+        assert (said.code, said.err) == (1, f"error: {teaching.pull_daemon_environment(told, variable)}\n")
+        assert f"{variable}=… blazar restart" in said.err
+
+
+def test_a_note_that_was_shown_is_not_repeated(cli: Cli, daemon: StubDaemon) -> None:
+    """Neither as progress nor at the end."""
+    noted = {"status": "pulling manifest", "note": "n"}
+    daemon.answers["POST", "/api/pull"] = (200, [noted, noted, LINES[2]])
+    said = cli("pull", "a/b")
+    assert (said.out.count("note: n"), said.err.count("note: n")) == (0, 1)
