@@ -13,7 +13,7 @@ from tests.fuzz.mutations import Call
 EXCUSED: Final = re.compile(
     r"Failed to parse messages|too large to process"  # an engine's, whose status is handed on (D10)
     r"|was evicted while this request was running"  # 503: by another caller, at once where that one said so (D4)
-    r"|cannot be reached \("  # 502 for a registry that is not there: /api/fit may name a model of one
+    r"|cannot be reached(?: through the proxy \S+ that \w+ names)? \("  # 502 for a registry that is not there: /api/fit may name a model of one
 )
 """Sentences of faults that are not ours."""
 
