@@ -17,7 +17,10 @@ EXCUSED: Final = re.compile(
 )
 """Sentences of faults that are not ours."""
 
-NOT_NOW: Final = re.compile(r"^all_slots_busy: .* had no free slot within \d+ms")
+NOT_NOW: Final = re.compile(
+    r"^all_slots_busy: .* had no free slot within \d+m?s"
+    r"|is still being loaded after \d+m?s, which is all that x-blazar-deadline-ms allows"
+)
 """503 to a caller whose own deadline (`x-blazar-deadline-ms`) has passed (D17): what it asked for, in a valid state."""
 
 INSIDE: Final = re.compile(rb"Traceback|something went wrong inside Blazar|NoneType|object at 0x[0-9a-f]|File \"/")
