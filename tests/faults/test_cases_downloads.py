@@ -17,6 +17,7 @@ from blazar.domain.errors import BlazarError, Busy, Forbidden, NotFound, Registr
 from blazar.domain.references import RemoteRef
 from tests.fakes.disk import FakeDisk
 from tests.support.model_registry import Auth, ModelRegistry, digest_of
+from tests.support.proxies import forget_proxies
 from tests.support.registry import Answer, Registry
 from tests.support.registry_faults import Fault, Stored
 
@@ -27,9 +28,7 @@ HUB, OLLAMA = RemoteRef("hf", "me/m"), RemoteRef("ollama", "library/m", "1b")
 
 @pytest.fixture(autouse=True)
 def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
+    forget_proxies(monkeypatch)
 
 
 @pytest.fixture

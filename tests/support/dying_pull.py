@@ -26,7 +26,7 @@ def warm() -> None:
     import blazar.adapters.net.downloads
     import blazar.adapters.net.ollama_registry
     import blazar.adapters.store.catalog
-    import blazar.application.models.pull_model  # noqa: F401
+    import blazar.application.models.pull_model  # noqa: F401 - loaded before the hook counts what changes
 
 
 def main(config: str, data: str, hub: str, reference: str, last: int) -> None:
@@ -46,14 +46,14 @@ def main(config: str, data: str, hub: str, reference: str, last: int) -> None:
         entering = True
         return place(self, order)
 
-    PlaceModel.__call__ = placing  # type: ignore[method-assign]
+    PlaceModel.__call__ = placing  # type: ignore[method-assign] # a process of its own, made to die
     with_row = PlaceModel._withdraw
 
     def withdrawing(self: PlaceModel, before: Model) -> None:
         hook(CHANGES[0], ())  # the row has changed just now
         with_row(self, before)
 
-    PlaceModel._withdraw = withdrawing  # type: ignore[method-assign]
+    PlaceModel._withdraw = withdrawing  # type: ignore[method-assign] # likewise
     sys.addaudithook(hook)
     local = Local(Folders(Path(config), Path(data)), {"BLAZAR_REGISTRY_BASE": hub}, lambda _: ())
     pull_here(local)(Wish(reference), lambda _: None)

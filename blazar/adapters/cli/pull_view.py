@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Event, Lock, Thread
-from typing import Any, Final, NamedTuple, Protocol, Self, TextIO
+from typing import Any, Final, Protocol, TextIO
 
 from blazar.adapters.cli.render import MIB, Style, clean, duration, is_terminal, safe_text
+from blazar.application.models.pulling import DONE, Step
 from blazar.domain import teaching
 from blazar.domain.pace import Pace, amount
 
@@ -20,26 +21,13 @@ LINE_SECS: Final = 5.0
 TICK_SECS: Final = 1.0
 """Between two looks whether anything still comes."""
 LEAST_BAR: Final = 8
-DONE: Final = "success"
-"""The last step, which the verb tells in a sentence of its own."""
 
 
-class Said(NamedTuple):
-    """One step of a pull, whoever does it."""
-
-    status: str
-    digest: str = ""
-    total: int = 0
-    completed: int = 0
-    file: str = ""
-    note: str = ""
-
-    @classmethod
-    def of(cls, line: Mapping[str, Any]) -> Self:
-        """As a daemon's line says it; what is of another type than it should be is not said."""
-        texts = {name: line[name] for name in ("status", "digest", "file", "note") if isinstance(line.get(name), str)}
-        counts = {name: line[name] for name in ("total", "completed") if type(line.get(name)) is int}
-        return cls(**{"status": "", **texts, **counts})
+def step_in(line: Mapping[str, Any]) -> Step:
+    """A step as a daemon's line says it; what is of another type than it should be is not said."""
+    texts = {name: line[name] for name in ("status", "digest", "file", "note") if isinstance(line.get(name), str)}
+    counts = {name: line[name] for name in ("total", "completed") if type(line.get(name)) is int}
+    return Step(**{"status": "", **texts, **counts})
 
 
 class View(Protocol):
@@ -47,7 +35,7 @@ class View(Protocol):
 
     noted: Collection[str]
 
-    def tell(self, said: Said) -> None: ...
+    def tell(self, said: Step) -> None: ...
 
     def tick(self) -> None:
         """Time has passed: from another thread."""
@@ -90,7 +78,7 @@ class Mute(View):
 
     noted: Collection[str] = ()
 
-    def tell(self, said: Said) -> None:
+    def tell(self, said: Step) -> None:
         pass
 
     def tick(self) -> None:
@@ -105,12 +93,12 @@ class Files:
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
-        self._known: dict[str, Said] = {}
+        self._known: dict[str, Step] = {}
         self._fetched = 0
         self._pace = Pace()
         self._came_at = now()
 
-    def tell(self, said: Said) -> bool:
+    def tell(self, said: Step) -> bool:
         """Whether more of it came, or it is new."""
         key = said.digest or said.file
         before = self._known.get(key)
@@ -133,14 +121,14 @@ class Files:
         return len(self._known)
 
     @property
-    def whole(self) -> Said:
+    def whole(self) -> Step:
         """All of them as one. A size that nobody knows makes the sum unknown."""
         files = self._known.values()
         total = sum(file.total for file in files) if all(file.total for file in files) else 0
         there = sum(1 for file in files if file.total and file.completed >= file.total)
-        return Said("", "", total, sum(file.completed for file in files), teaching.pull_all(there, len(files)))
+        return Step("", "", total, sum(file.completed for file in files), teaching.pull_all(there, len(files)))
 
-    def figures(self, said: Said) -> str:
+    def figures(self, said: Step) -> str:
         """How much, how fast, how long still."""
         there, total = amount(said.completed, said.total), amount(said.total, said.total)
         if said.total and said.completed >= said.total:
@@ -163,7 +151,7 @@ class Lines(View):
         self._said = float("-inf")
         self._last = ""
         self._lock = Lock()
-        self._under_way: Said | None = None
+        self._under_way: Step | None = None
         self.noted: set[str] = set()
 
     def tick(self) -> None:
@@ -173,11 +161,11 @@ class Lines(View):
             if said is not None and self._files.stalled >= LINE_SECS and self._now() - self._said >= LINE_SECS:
                 self._put(said)
 
-    def tell(self, said: Said) -> None:
+    def tell(self, said: Step) -> None:
         with self._lock:
             self._tell(said)
 
-    def _tell(self, said: Said) -> None:
+    def _tell(self, said: Step) -> None:
         if said.note and said.note not in self.noted:
             self.noted.add(said.note)
             self._print(teaching.pull_note(said.note))
@@ -193,7 +181,7 @@ class Lines(View):
         if more and (done or self._now() - self._said >= LINE_SECS):
             self._put(said)
 
-    def _put(self, said: Said) -> None:
+    def _put(self, said: Step) -> None:
         self._said = self._now()
         self._print(f"{said.file or said.status}: {', '.join(self._files.figures(said).split('  '))}")
 
@@ -213,7 +201,7 @@ class Bars(View):
         self._drawn_at = float("-inf")
         self._lines = 0
         self._lock = Lock()
-        self._under_way: Said | None = None
+        self._under_way: Step | None = None
         self.noted: set[str] = set()
 
     def tick(self) -> None:
@@ -222,11 +210,11 @@ class Bars(View):
             if self._under_way is not None and self._files.stalled >= LINE_SECS:
                 self._draw_file(self._under_way)
 
-    def tell(self, said: Said) -> None:
+    def tell(self, said: Step) -> None:
         with self._lock:
             self._tell(said)
 
-    def _tell(self, said: Said) -> None:
+    def _tell(self, said: Step) -> None:
         if said.note and said.note not in self.noted:
             self.noted.add(said.note)
             self._wipe()
@@ -243,7 +231,7 @@ class Bars(View):
         if done or self._now() - self._drawn_at >= DRAWN_SECS:
             self._draw_file(said)
 
-    def _draw_file(self, said: Said) -> None:
+    def _draw_file(self, said: Step) -> None:
         self._drawn_at = self._now()
         self._draw([self._bar(one) for one in ([said, self._files.whole] if self._files.count > 1 else [said])])
 
@@ -251,7 +239,7 @@ class Bars(View):
         self._wipe()
         self._stream.flush()
 
-    def _bar(self, said: Said) -> str:
+    def _bar(self, said: Step) -> str:
         figures = self._files.figures(said)
         columns = shutil.get_terminal_size().columns - 1
         name = clean(said.file or said.status)

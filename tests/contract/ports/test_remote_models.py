@@ -12,6 +12,7 @@ from blazar.domain.errors import NotFound
 from blazar.domain.parcels import Role
 from blazar.domain.references import RemoteRef
 from tests.fakes.remote import MemoryRegistry
+from tests.support.proxies import forget_proxies
 from tests.support.registry import Answer, Blob, Registry, hub_rows, manifest
 
 FRONT = b"GGUF" + bytes(range(200))
@@ -53,9 +54,7 @@ def _ollama(server: Registry) -> World:
 
 @pytest.fixture(params=[_memory, _hub, _ollama])
 def world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    for name in ("http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
+    forget_proxies(monkeypatch)
     make: Callable[[Registry], World] = request.param
     server = Registry()
     made = make(server)

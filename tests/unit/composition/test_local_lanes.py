@@ -18,6 +18,7 @@ from blazar.domain.building import Backend
 from blazar.domain.errors import BadConfig, Malformed, NotFound
 from blazar.domain.kinds import EngineKind, Provenance
 from tests.fakes.engines import an_engine
+from tests.support.proxies import forget_proxies
 from tests.support.registry import Answer, Blob, Registry
 
 SHA = "0123456789abcdef0123456789abcdef01234567"
@@ -60,9 +61,7 @@ def source() -> bytes:
 
 @pytest.fixture
 def host(monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
-    for name in ("http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
+    forget_proxies(monkeypatch)
     server = Registry()
     server.given["/lanes.json"] = Answer({"version": 1, "lanes": [LANE]})
     server.given[f"/owner/fork/archive/{SHA}.tar.gz"] = Blob(source())

@@ -21,6 +21,7 @@ from blazar.domain.kinds import Provenance
 from tests.fakes.catalog import a_model
 from tests.fakes.engines import an_engine
 from tests.support.archives import Entry, digest, write_tar
+from tests.support.proxies import forget_proxies
 from tests.support.release_feed import ReleaseHost, Served, asset, release
 
 SOURCES = [Entry("llama.cpp-b11434/CMakeLists.txt", b'project("llama.cpp" C CXX)\n')]
@@ -157,9 +158,7 @@ def test_a_failed_build_goes_on(machine: Machine, tmp_path: Path) -> None:
 @pytest.fixture
 def host(monkeypatch: pytest.MonkeyPatch) -> Iterator[ReleaseHost]:
     """Releases and their sources, with no proxy before them."""
-    for name in ("http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
+    forget_proxies(monkeypatch)
     server = ReleaseHost()
     yield server
     server.close()

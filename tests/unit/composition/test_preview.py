@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,16 +38,6 @@ from tests.support.gguf_files import Gguf, tiny
 from tests.support.registry import Answer, Blob, Registry, hub_rows
 
 GIB = 2**30
-
-
-@pytest.fixture
-def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
-    for name in ("http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-    server = Registry()
-    yield server
-    server.close()
 
 
 def local_of(base: Path, **env: str) -> Local:

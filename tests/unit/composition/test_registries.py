@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,16 +11,6 @@ from blazar.composition.registries import open_registry, registry_hosts
 from blazar.domain.errors import Forbidden, Malformed, RegistryTrouble
 from blazar.domain.references import RemoteRef, pull_reference
 from tests.support.registry import Answer, Blob, Registry, hub_rows
-
-
-@pytest.fixture
-def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
-    for name in ("http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-    server = Registry()
-    yield server
-    server.close()
 
 
 def test_base_and_token_belong_to_hugging_face(registry: Registry) -> None:

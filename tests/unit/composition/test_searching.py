@@ -1,25 +1,12 @@
 """`search` through the real parts: this machine, a hub on loopback."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from blazar.adapters.files.folders import Folders
 from blazar.composition.local import Local
 from blazar.composition.searching import search_here
 from tests.support.registry import Answer, Registry
-
-
-@pytest.fixture
-def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
-    for name in ("http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-    server = Registry()
-    yield server
-    server.close()
 
 
 def test_the_hub_of_the_environment_is_asked(tmp_path: Path, registry: Registry) -> None:

@@ -45,13 +45,14 @@ def _is_anothers(client: DaemonClient, name: str) -> bool:
 
 
 def _fetched(args: argparse.Namespace, root: Root, client: DaemonClient, model: str, refused: DaemonRefused) -> str:
-    from blazar.adapters.cli.verbs.pulls import Wanted, as_table, fetched, question_in
+    from blazar.adapters.cli.verbs.pulls import as_table, fetched, question_in
+    from blazar.application.models.pulling import Wish
 
     if not args.quiet and not args.json:
         print(clean(teaching.run_pulls(model)), file=sys.stderr, flush=True)
     try:
         with pulling(args) as view:
-            had = fetched(Wanted(model), root, client, view)
+            had = fetched(Wish(model), root, client, view)
     except BlazarError as why:
         if isinstance(why, Refusal) and question_in(why) is not None:
             raise as_table(args, why) from why

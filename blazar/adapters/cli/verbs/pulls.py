@@ -6,34 +6,23 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from blazar.adapters.cli.choice_view import choice_table
 from blazar.adapters.cli.client import DaemonClient, DaemonFailed, DaemonRefused
 from blazar.adapters.cli.exits import OK, WrongUse
-from blazar.adapters.cli.pull_view import Said, View, pulling
+from blazar.adapters.cli.pull_view import View, pulling, step_in
 from blazar.adapters.cli.root import Root
 from blazar.adapters.cli.say import confirm
 from blazar.adapters.cli.verbs.models import daemon_of, rows_of, use_of
+from blazar.application.models.pulling import DONE, Wish
 from blazar.domain import teaching
 from blazar.domain.choices import example
 from blazar.domain.errors import ChoiceOpen, Fault, NotFound, Refusal
 
-if TYPE_CHECKING:
-    from blazar.application.models.pulling import Step
-
-AUTO, DONE = "auto", "success"
+AUTO = "auto"
 _TOKEN = re.compile(r"\b[A-Z][A-Z_]*_TOKEN\b")
 """A variable that opens private and gated repositories, as refusals name it."""
-
-
-class Wanted(NamedTuple):
-    """As the words say it."""
-
-    reference: str
-    name: str = ""
-    parts: tuple[tuple[str, str], ...] = ()
-    draft: str = ""
 
 
 class Had(NamedTuple):
@@ -81,14 +70,14 @@ def as_table(args: argparse.Namespace, refused: Refusal) -> Refusal:
     return NotFound(teaching.choose_of_these(choice.repo, named, choice.asked))
 
 
-def wanted_of(args: argparse.Namespace) -> Wanted:
+def wanted_of(args: argparse.Namespace) -> Wish:
     """Raises `WrongUse`."""
     reference, draft = args.reference or "", args.draft or ""
     if not reference and draft not in ("", AUTO):  # --draft took the word that followed it
         reference, draft = draft, AUTO
     if not reference.strip():
         raise WrongUse(teaching.pull_needs_reference())
-    return Wanted(reference.strip(), args.name or "", tuple(map(_part, args.parts)), draft)
+    return Wish(reference.strip(), args.name or "", tuple(map(_part, args.parts)), draft)
 
 
 def _part(text: str) -> tuple[str, str]:
@@ -99,7 +88,7 @@ def _part(text: str) -> tuple[str, str]:
     return role.strip(), reference.strip()
 
 
-def fetched(wanted: Wanted, root: Root, client: DaemonClient | None, view: View) -> Had:
+def fetched(wanted: Wish, root: Root, client: DaemonClient | None, view: View) -> Had:
     """Where Ctrl-C ends it, its sentence says how to go on."""
     try:
         return _here(wanted, root, view) if client is None else _there(wanted, client, view)
@@ -107,7 +96,7 @@ def fetched(wanted: Wanted, root: Root, client: DaemonClient | None, view: View)
         raise KeyboardInterrupt(teaching.pull_interrupted(_command(wanted))) from stop
 
 
-def _command(wanted: Wanted) -> str:
+def _command(wanted: Wish) -> str:
     """What goes on where this ended."""
     words = ["blazar", "pull", wanted.reference, *(["--name", wanted.name] if wanted.name else [])]
     for role, reference in wanted.parts:
@@ -117,17 +106,14 @@ def _command(wanted: Wanted) -> str:
     return shlex.join(words)
 
 
-def _here(wanted: Wanted, root: Root, view: View) -> Had:
-    def told(step: "Step") -> None:
-        view.tell(Said(*step))
-
-    model, fresh, path, notes = root.models.pull(*wanted, told=told)
+def _here(wanted: Wish, root: Root, view: View) -> Had:
+    model, fresh, path, notes = root.models.pull(*wanted, told=view.tell)
     if model is None:
         return Had("", fresh, path, notes, {}, "")
     return Had(model.name, fresh, path, notes, rows_of([model])[0], use_of(model))
 
 
-def _there(wanted: Wanted, client: DaemonClient, view: View) -> Had:
+def _there(wanted: Wish, client: DaemonClient, view: View) -> Had:
     body: dict[str, Any] = {"model": wanted.reference, "as": wanted.name}
     if wanted.parts:
         body["with"] = dict(wanted.parts)
@@ -136,7 +122,7 @@ def _there(wanted: Wanted, client: DaemonClient, view: View) -> Had:
     last: dict[str, Any] = {}
     with _environment_told(), client.stream("/api/pull", body) as answer:
         for last in answer.events():
-            view.tell(Said.of(last))
+            view.tell(step_in(last))
     if last.get("status") != DONE:  # its connection was closed in order: it was stopped
         raise Fault(teaching.daemon_gone(client.url))
     name, path, notes = str(last.get("model", "")), str(last.get("path", "")), tuple(map(str, last.get("notes", ())))

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from blazar.adapters.cli import pull_view as module
-from blazar.adapters.cli.pull_view import Bars, Files, Lines, Said, pulling
+from blazar.adapters.cli.pull_view import Bars, Files, Lines, pulling, step_in
+from blazar.application.models.pulling import Step
 
 MIB = 1 << 20
 
@@ -32,30 +33,30 @@ def words(**changes: bool) -> argparse.Namespace:
     return argparse.Namespace(**{"json": False, "quiet": False, **changes})
 
 
-def of(done: int, total: int = 100, name: str = "m.gguf") -> Said:
-    return Said("pulling aa", f"sha256:{name}", total * MIB, done * MIB, name)
+def of(done: int, total: int = 100, name: str = "m.gguf") -> Step:
+    return Step("pulling aa", f"sha256:{name}", total * MIB, done * MIB, name)
 
 
 def test_a_daemon_s_line_is_a_step() -> None:
     """What it says beyond that, or wrongly, is not said."""
     line: dict[str, Any] = {"status": "pulling aa", "digest": "d", "total": 5, "completed": True, "file": 3, "x": 1}
-    assert Said.of(line) == Said("pulling aa", "d", 5)
-    assert Said.of({}) == Said("")
+    assert step_in(line) == Step("pulling aa", "d", 5)
+    assert step_in({}) == Step("")
 
 
 def test_a_log_gets_each_status_once_and_progress_every_few_seconds() -> None:
     """And a line when a file is there. No bar, no escape."""
     out, time = io.StringIO(), Time()
     with pulling(words(), out, time) as view:
-        for said in (Said("pulling manifest"), Said("pulling manifest"), of(0)):
+        for said in (Step("pulling manifest"), Step("pulling manifest"), of(0)):
             view.tell(said)
         for done in range(1, 100):
             time.at = done / 10
             view.tell(of(done))
         view.tell(of(100))
         view.tell(of(100))
-        view.tell(Said("verifying sha256 digest", note="one thing"))
-        view.tell(Said("success"))
+        view.tell(Step("verifying sha256 digest", note="one thing"))
+        view.tell(Step("success"))
     assert out.getvalue().splitlines() == [
         "pulling manifest",
         "m.gguf: 0.0 MiB of 100.0 MiB",
@@ -71,7 +72,7 @@ def test_nobody_who_wants_no_words_gets_any(quiet: str) -> None:
     """Neither a line nor a bar."""
     out = Terminal()
     with pulling(words(**{quiet: True}), out) as view:
-        view.tell(Said("pulling manifest", note="n"))
+        view.tell(Step("pulling manifest", note="n"))
         view.tell(of(1))
     assert out.getvalue() == ""
 
@@ -81,7 +82,7 @@ def test_a_terminal_gets_a_line_for_the_file_and_one_for_all(monkeypatch: pytest
     monkeypatch.setenv("COLUMNS", "80")
     out, time = Terminal(), Time()
     with pulling(words(), out, time) as view:
-        view.tell(Said("pulling manifest"))
+        view.tell(Step("pulling manifest"))
         view.tell(of(0, name="a.gguf"))
         view.tell(of(0, 300, name="b.gguf"))
         time.at = 1.0
@@ -115,7 +116,7 @@ def test_notes_stay_on_the_screen() -> None:
     out = Terminal()
     view = Bars(out, Time())
     view.tell(of(1))
-    view.tell(Said("pulling manifest", note="one thing"))
+    view.tell(Step("pulling manifest", note="one thing"))
     assert "\r\x1b[Knote: one thing\n" in out.getvalue()
 
 
@@ -129,7 +130,7 @@ def test_what_was_there_already_counts_for_no_speed() -> None:
     time.at = 2.0
     files.tell(of(60))
     assert "5." in files.figures(of(60))
-    assert files.figures(Said("", "", 0, 5 * MIB)).startswith("5.0 MiB")
+    assert files.figures(Step("", "", 0, 5 * MIB)).startswith("5.0 MiB")
     assert files.whole.completed == 150 * MIB
 
 
@@ -138,12 +139,12 @@ def test_names_cannot_drive_the_terminal() -> None:
     out = io.StringIO()
     view = Lines(out, Time())
     view.tell(of(1, name="f\x1b[2J.gguf"))
-    view.tell(Said("x\x1b[2J", note="y\x1b[2J"))
+    view.tell(Step("x\x1b[2J", note="y\x1b[2J"))
     assert "\x1b" not in out.getvalue()
     shown = Terminal()
     bars = Bars(shown, Time())
     bars.tell(of(1, name="f\x1b[2J.gguf"))
-    bars.tell(Said("x\x1b[2J", note="y\x1b[2J"))
+    bars.tell(Step("x\x1b[2J", note="y\x1b[2J"))
     assert "\x1b[2J" not in shown.getvalue()
 
 
@@ -152,7 +153,7 @@ def test_a_note_is_shown_once(out: io.StringIO) -> None:
     """Daemons say their last line again while nothing happens; the verb tells at the end what was not shown."""
     with pulling(words(), out, Time()) as view:
         for _ in range(3):
-            view.tell(Said("pulling manifest", note="one thing"))
+            view.tell(Step("pulling manifest", note="one thing"))
     assert out.getvalue().count("one thing") == 1
     assert view.noted == {"one thing"}
 
@@ -181,7 +182,7 @@ def test_a_download_that_stalls_says_so(kind: type[Lines | Bars], monkeypatch: p
     time.at = 20.1
     view.tell(of(100))
     view.tick()
-    view.tell(Said("verifying sha256 digest"))
+    view.tell(Step("verifying sha256 digest"))
     time.at = 90.0
     before = out.getvalue()
     view.tick()
@@ -206,5 +207,5 @@ def test_the_last_step_is_the_verb_s_to_tell() -> None:
     """In a sentence that says what came."""
     for stream in (io.StringIO(), Terminal()):
         with pulling(words(), stream, Time()) as view:
-            view.tell(Said("success"))
+            view.tell(Step("success"))
         assert stream.getvalue() == ""

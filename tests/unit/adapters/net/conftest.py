@@ -5,15 +5,14 @@ from collections.abc import Iterator
 import pytest
 
 from blazar.adapters.net import patience
+from tests.support.proxies import forget_proxies
 from tests.support.registry import Registry
 
 
 @pytest.fixture(autouse=True)
 def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     """A proxy of this shell would be asked for loopback addresses too."""
-    for name in ("http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
+    forget_proxies(monkeypatch)
 
 
 @pytest.fixture(autouse=True)

@@ -3,13 +3,12 @@
 import pytest
 
 from blazar.adapters.net.proxies import Proxy, proxy_for, unusable
+from tests.support.proxies import forget_proxies
 
 
 @pytest.fixture(autouse=True)
 def none_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
+    forget_proxies(monkeypatch)
 
 
 def test_the_scheme_s_own_comes_before_the_one_for_all(monkeypatch: pytest.MonkeyPatch) -> None:

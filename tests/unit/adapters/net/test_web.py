@@ -11,6 +11,7 @@ from blazar.adapters.net import web as module
 from blazar.adapters.net.patience import Crowded, Failing
 from blazar.adapters.net.web import Web, checked_base, secure_base
 from blazar.domain.errors import BlazarError, Busy, Forbidden, NotFound, RegistryGarbled, RegistryTrouble
+from tests.support.proxies import forget_proxies
 from tests.support.registry import Answer, Drip, Registry
 
 
@@ -79,9 +80,7 @@ def test_where_a_file_was_looked_for_is_told(web: Web, registry: Registry) -> No
 @pytest.fixture
 def clean_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
     """None is set."""
-    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
+    forget_proxies(monkeypatch)
 
 
 @pytest.fixture

@@ -118,6 +118,14 @@ class Dripping:
                     one.sendall(b"x-more: 1\r\n")
 
 
+def told_once(work, caplog: pytest.LogCaptureFixture) -> None:
+    """What could not be delivered is dropped and counted, and one line of the log says so."""
+    with caplog.at_level(logging.INFO, "blazar.otlp"):
+        export = asyncio.run(work)
+    assert (export.dropped, export.failures) == (1, 2)
+    assert len([record for record in caplog.records if record.name == "blazar.otlp"]) == 1
+
+
 def test_a_collector_that_drips_is_given_up(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
     """Each line of its head is in time, and all of them together are not."""
     monkeypatch.setattr(otlp, "PATIENCE_SECS", 0.2)
@@ -130,10 +138,7 @@ def test_a_collector_that_drips_is_given_up(monkeypatch: pytest.MonkeyPatch, cap
             await export.aclose()
         return export
 
-    with caplog.at_level(logging.INFO, "blazar.otlp"):
-        export = asyncio.run(go())
-    assert (export.dropped, export.failures) == (1, 2)
-    assert len([record for record in caplog.records if record.name == "blazar.otlp"]) == 1
+    told_once(go(), caplog)
 
 
 def test_nobody_there_is_no_trouble(caplog: pytest.LogCaptureFixture):
@@ -146,10 +151,7 @@ def test_nobody_there_is_no_trouble(caplog: pytest.LogCaptureFixture):
         await export.aclose()
         return export
 
-    with caplog.at_level(logging.INFO, "blazar.otlp"):
-        export = asyncio.run(go())
-    assert (export.dropped, export.failures) == (1, 2)
-    assert len([record for record in caplog.records if record.name == "blazar.otlp"]) == 1
+    told_once(go(), caplog)
 
 
 def test_a_collector_that_hangs_costs_a_bounded_memory():

@@ -1306,7 +1306,7 @@ def test_sampler_defaults_hold_for_each_of_several_answers_and_for_nothing_else(
 async def wait_in_vain(rig: Rig, how: str) -> None:
     rig.leasing.busy = True
     reply = await rig.post(CHAT, WHOLES[CHAT], {b"x-blazar-deadline-ms": b"2000", b"x-blazar-priority": b"high"})
-    rig.leasing.asks[0].tell_depth(3)  # type: ignore[misc]
+    rig.leasing.asks[0].tell_depth(3)  # type: ignore[misc] # always there: the lane gave it
     await rig.clock.advance(1.5)
     if how == "left":
         reply.leave()
@@ -1373,7 +1373,7 @@ def test_a_model_has_one_name_in_the_record() -> None:
     """That of the catalog, however it was spelled, and also where it was refused before a place told it; else what was asked for."""
 
     async def test(rig: Rig) -> None:
-        rig.lane.names = {"Tiny": "tiny"}.get  # type: ignore[assignment]
+        rig.lane.names = {"Tiny": "tiny"}.get  # type: ignore[assignment] # one of its ways to be called is meant
         await rig.post(CHAT, {**WHOLES[CHAT], "model": "tiny:latest"})
         await rig.answer(whole_chat())
         await rig.post(CHAT, {**WHOLES[CHAT], "model": "Tiny"})
