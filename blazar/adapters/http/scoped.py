@@ -3,7 +3,7 @@
 Reads what `authenticate` has put in the scope; whether a model may be used is decided where it is leased.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from quart import request
@@ -32,6 +32,13 @@ def seen(models: Collection[Model], gone: Collection[str] = ()) -> Collection[st
     if spellings is None:
         return names
     return {resolve(meant(spelling, models), names) for spelling in spellings} & names
+
+
+def limited_to(list_models: Callable[[], Collection[Model]]) -> Collection[str] | None:
+    """Names that the caller may use, also of models that are not there any more or lie elsewhere; None where that is every one."""
+    scope: Any = request.scope
+    spellings: Collection[str] | None = scope.get(KEY_MODELS)
+    return None if spellings is None else seen(list_models(), spellings)
 
 
 def must_see(asked: str, models: Collection[Model]) -> None:

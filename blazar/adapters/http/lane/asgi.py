@@ -1,6 +1,6 @@
 """The lane's ASGI door: takes the hot paths before the web framework builds a request, and carries replies by `send`.
 
-Decides how bytes leave (one `send` per wake, joining what has arrived), when a client is slow, and when it has gone. Knows nothing of
+Decides how bytes leave (a stream's pieces at once, or joined behind a client that is slow), when a client is slow, and when it has gone. Knows nothing of
 what is said.
 """
 
@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from blazar.adapters.http.asgi import App, Message, Receive, Scope, Send, headers_of
+from blazar.adapters.http.lane.begun import Begun
 from blazar.adapters.http.lane.core import Lane
 from blazar.adapters.http.lane.reply import LaneRequest, Reply
 from blazar.adapters.http.lane.rows import HOT_PATHS
@@ -83,6 +84,7 @@ class AsgiReply(Reply):
         self._closed = False  # the last message has been sent
         self._released = False
         self._wake: asyncio.Future[None] | None = None
+        self._rest: Begun | None = None  # of a piece that was pushed, and that the client was too slow for
         self._watch: asyncio.Future[Message] | None = None
         self.gone = False
         self.over = False
@@ -94,14 +96,33 @@ class AsgiReply(Reply):
         self._head = {"type": "http.response.start", "status": status, "headers": headers}
 
     def write(self, data: bytes) -> None:
+        if self._takes(data):
+            self._rouse()
+
+    def push(self, data: bytes) -> None:
+        wake = self._wake
+        if wake is None or wake.done():  # the request's own task is at it
+            self._takes(data)
+        elif self._takes(data):
+            sending = self.drain()
+            try:
+                self._rest = Begun(sending, sending.send(None))
+            except StopIteration:
+                return
+            except Exception as error:  # noqa: BLE001 - raised where the request is served
+                wake.set_exception(error)
+            else:
+                wake.set_result(None)
+
+    def _takes(self, data: bytes) -> bool:
         if self.gone or not data:
-            return
+            return False
         self._parts.append(data)
         self._size += len(data)
         if self._size > HIGH_WATER and not self._held and self.on_pause is not None:
             self._held = True
             self.on_pause()
-        self._rouse()
+        return True
 
     def finish(self) -> None:
         self._finished = True
@@ -119,6 +140,9 @@ class AsgiReply(Reply):
 
     async def carry(self) -> None:
         while True:
+            if (rest := self._rest) is not None:
+                self._rest = None
+                await rest
             await self.drain()
             # `drain` may have slept: look again before sleeping.
             if self._parts and not self.gone:
@@ -129,6 +153,10 @@ class AsgiReply(Reply):
             self._wake = asyncio.get_running_loop().create_future()
             try:
                 await self._wake
+            except asyncio.CancelledError:
+                if self._rest is not None:
+                    self._rest.close()
+                raise
             finally:
                 self._wake = None
 

@@ -344,14 +344,14 @@ class Relay(Sink):
             if not self._begun and not stream.spoke(out):
                 self._settle(EngineSaid(failed.status, failed.message))
                 return
-        self._say(out)
+        self._say(out, last=True)
         self._reply.finish()
         self._settle(None)
 
     # To the client.
 
-    def _say(self, out: bytes, *, mute: bool = False) -> None:
-        """`mute`: it only keeps the connection open."""
+    def _say(self, out: bytes, *, mute: bool = False, last: bool = False) -> None:
+        """`mute`: it only keeps the connection open. `last`: it leaves together with the end."""
         if not self._begun:
             self._begun = True
             assert self._stream is not None
@@ -360,7 +360,10 @@ class Relay(Sink):
         if not self.first_word and not mute and not _silent(out):
             self.first_word = self._now()
         self._fresh = True
-        self._reply.write(out)
+        if last:
+            self._reply.write(out)
+        else:
+            self._reply.push(out)
 
     def _say_whole(self, raw: bytes) -> None:
         whole = self._job.whole(self._occasion, raw)

@@ -1,13 +1,16 @@
-"""Routes about the server itself: alive, version, counters, its own description. Loads nothing and reads no model."""
+"""Routes about the server itself: alive, version, counters, its own description. Loads nothing."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from quart import Blueprint, Response
 
 from blazar.adapters.http.bodies import reply
 from blazar.adapters.http.mount import blueprint
+from blazar.adapters.http.scoped import limited_to
 from blazar.application.ports.clock import Clock
 from blazar.application.ports.telemetry import Meter
+from blazar.domain.records import Model
 
 OLLAMA_VERSION = "0.32.0"
 """The ollama release whose API we speak (D13): clients refuse servers that are older than what they need (B9)."""
@@ -23,6 +26,7 @@ class Meta:
     clock: Clock
     meter: Meter
     version: str
+    list_models: Callable[[], list[Model]]
 
 
 def meta_blueprint(parts: Meta) -> Blueprint:
@@ -40,7 +44,8 @@ def meta_blueprint(parts: Meta) -> Blueprint:
         return reply({"version": OLLAMA_VERSION})
 
     async def metrics() -> Response:
-        return Response(parts.meter.exposition(), content_type=EXPOSITION)
+        """Of models that a scoped key may not use, lists say nothing, and no more do counters."""
+        return Response(parts.meter.exposition(limited_to(parts.list_models)), content_type=EXPOSITION)
 
     async def openapi() -> Response:
         # Imported when first asked for: the models behind it are only needed to describe the API.

@@ -198,6 +198,67 @@ def test_what_arrives_while_a_send_is_under_way_leaves_in_one() -> None:
     run(test)
 
 
+def test_a_piece_of_a_stream_leaves_without_a_turn_of_the_loop() -> None:
+    """Waking the request's own task for it would cost more than sending it."""
+
+    async def test(rig: Rig, hot: Hot) -> None:
+        visit = Visit(hot, body=(STREAM,))
+        await rig.clock.settle()
+        rig.exchange.head(200, SSE)
+        for number in range(3):
+            rig.exchange.body(chunk(str(number)))
+            assert visit.body == b"".join(chunk(str(n)) for n in range(number + 1))
+        rig.exchange.body(chunk(finish="stop") + DONE)
+        rig.exchange.end()
+        await visit.done()
+        assert visit.complete
+
+    run(test)
+
+
+def test_a_send_that_fails_ends_the_request_and_not_its_child_s_connection() -> None:
+    """It is raised where the request is served, as if it had been sent from there."""
+
+    async def main() -> None:
+        rig = Rig()
+        scope = {"type": "http", "path": CHAT, "method": "POST", "headers": [], RECORD: RequestRecord("plm-1-1", 0.0)}
+        inbox: asyncio.Queue[Message] = asyncio.Queue()
+        inbox.put_nowait({"type": "http.request", "body": STREAM, "more_body": False})
+
+        async def send(message: Message) -> None:
+            raise ValueError(message["type"])
+
+        task = asyncio.ensure_future(Hot(elsewhere, rig.lane)(scope, inbox.get, send))
+        await rig.clock.settle()
+        rig.exchange.head(200, SSE)
+        rig.exchange.body(chunk("a"))
+        with pytest.raises(ValueError, match="response"):
+            await task
+        assert rig.exchange.aborted
+        await rig.finished()
+
+    asyncio.run(main())
+
+
+def test_cut_off_while_a_pushed_piece_waits() -> None:
+    """Nothing of it is left behind."""
+
+    async def main() -> None:
+        rig = Rig()
+        visit = Visit(Hot(elsewhere, rig.lane), body=(STREAM,))
+        await rig.clock.settle()
+        rig.exchange.head(200, SSE)
+        visit.open.clear()
+        rig.exchange.body(chunk("a"))
+        visit.task.cancel()  # in the turn in which it would carry on
+        with pytest.raises(asyncio.CancelledError):
+            await visit.task
+        assert rig.exchange.aborted
+        await rig.finished()
+
+    asyncio.run(main())
+
+
 def test_a_slow_client_pauses_the_child_above_high_water() -> None:
     """What waits for the client is bounded; once it reads again the child goes on."""
 
