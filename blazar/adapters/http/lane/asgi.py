@@ -109,10 +109,7 @@ class AsgiReply(Reply):
                 self._rest = Begun(sending, sending.send(None))
             except StopIteration:
                 return
-            except Exception as error:  # noqa: BLE001 - raised where the request is served
-                wake.set_exception(error)
-            else:
-                wake.set_result(None)
+            wake.set_result(None)
 
     def _takes(self, data: bytes) -> bool:
         if self.gone or not data:

@@ -60,32 +60,42 @@ def test_its_errors_are_raised_where_it_is_carried_on() -> None:
     asyncio.run(main())
 
 
-def test_a_cancelled_task_cancels_it() -> None:
-    """And it may clean up behind itself, waiting once more."""
+def test_a_cancelled_task_ends_it() -> None:
+    """In its first wait it is closed, in a later one cancelled: then it may wait once more to clean up."""
 
     async def main() -> None:
-        waited = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
         seen: list[str] = []
 
-        async def body() -> None:
+        async def body(first: "asyncio.Future[None]", second: "asyncio.Future[None]") -> None:
             try:
-                await waited
+                await first
+                seen.append("on")
+                try:
+                    await second
+                except asyncio.CancelledError:
+                    await asyncio.sleep(0)
+                    seen.append("cancelled")
+                    raise
             finally:
-                await asyncio.sleep(0)
                 seen.append("clean")
 
-        begun = begin(body())
+        for reached in (False, True):
+            first, second = loop.create_future(), loop.create_future()
+            begun = begin(body(first, second))
+            if reached:
+                first.set_result(None)
 
-        async def carry() -> None:
-            await begun
+            async def carry(begun: Begun) -> None:
+                await begun
 
-        task = asyncio.create_task(carry())
-        await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert seen == ["clean"]
-        assert waited.cancelled()
+            task = asyncio.create_task(carry(begun))
+            for _ in range(4):
+                await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        assert seen == ["clean", "on", "cancelled", "clean"]
 
     asyncio.run(main())
 
