@@ -13,8 +13,10 @@ from blazar.domain import teaching
 from blazar.domain.keys import scopes_in_vain
 from blazar.domain.kinds import EngineKind, Weights
 from blazar.domain.launch import flags_of
-from blazar.domain.names import parse_ref, resolve
+from blazar.domain.names import parse_ref
+from blazar.domain.records import Model
 from blazar.domain.routing import route_format
+from blazar.domain.row_names import meant, row_named
 
 if TYPE_CHECKING:
     from blazar.application.config.model import Config
@@ -25,10 +27,11 @@ def cautions(config: "Config", database: Path) -> Iterator[str]:
     yield from open_door(config)
     if idle := said_anyway(config):
         yield teaching.keys_say_default(idle)
-    models = models_in(database)
-    yield from _preloads(config, models)
-    if models is not None:
-        missing = scopes_in_vain(local_scopes(config), models)
+    rows = models_in(database)
+    models = None if rows is None else {row.name: row.weights for row in rows}
+    if rows is not None and models is not None:
+        yield from _preloads(config, rows)
+        missing = scopes_in_vain(local_scopes(config), models, lambda name: meant(name, rows))
         yield from (teaching.key_model_missing(key, name) for key, name in missing)
     for name, override in config.model_overrides.items():
         if models is not None and name not in models:
@@ -56,11 +59,19 @@ def _pinned(name: str, engine: str, weights: Weights | None, database: Path) -> 
         yield teaching.override_kind_missing(name, kind)
 
 
-def _preloads(config: "Config", models: Collection[str] | None) -> Iterator[str]:
+def _preloads(config: "Config", rows: Collection[Model]) -> Iterator[str]:
     """Models to load at start that are not there. What a remote has is not ours to know."""
-    for name in config.wanted_at_start if models is not None else ():
-        if resolve(parse_ref(name).model, models or ()) not in (models or ()) and not of_a_remote(config, name):
+    for name in config.wanted_at_start:
+        if row_named(parse_ref(name).model, rows) is None and not of_a_remote(config, name):
             yield teaching.preload_without_model(name)
+
+
+def embeddings_said(config: "Config") -> dict[str, bool] | None:
+    """What overrides say of models, whatever their weights say; None where the semantic cache, which needs one that embeds, is off."""
+    if not config.semantic_cache.enabled:
+        return None
+    said = ((name, override.embeddings) for name, override in config.model_overrides.items())
+    return {name: embeds for name, embeds in said if embeds is not None}
 
 
 def open_door(config: "Config", url: str = "") -> Iterator[str]:

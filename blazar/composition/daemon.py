@@ -68,10 +68,8 @@ from blazar.application.engines.watch_lanes import WatchLanes
 from blazar.application.kept.completions import Completions
 from blazar.application.kept.keep_answer import KeepAnswer
 from blazar.application.kept.recall_response import RecallResponse
-from blazar.application.models.copy_model import CopyModel
-from blazar.application.models.create_model import CreateModel
 from blazar.application.models.find import get_model
-from blazar.application.models.import_model import ImportModel
+from blazar.application.models.laid_adapters import adapters_of
 from blazar.application.models.list_models import ListModels
 from blazar.application.models.remove_model import RemoveModel
 from blazar.application.models.show_model import ShowModel
@@ -89,7 +87,8 @@ from blazar.application.supervise.supervisor import Supervisor
 from blazar.application.supervise.surroundings import Limits
 from blazar.composition.answering import lane_limits, reconfigure, remembering
 from blazar.composition.batching import Batching, read_files_in
-from blazar.composition.cautions import open_door
+from blazar.composition.cautions import embeddings_said, open_door
+from blazar.composition.changing import copying, creating, name_turns
 from blazar.composition.currency import CurrencyTask, live_currency
 from blazar.composition.exporting import scrubbing
 from blazar.composition.forks import (
@@ -102,11 +101,11 @@ from blazar.composition.forks import (
     registry_of,
 )
 from blazar.composition.foundation import Foundation
-from blazar.composition.joined_pulls import joined_pulls
+from blazar.composition.joined_pulls import Serving, joined_pulls
 from blazar.composition.keys import key_pages
 from blazar.composition.lifespan import Closing
 from blazar.composition.preview import Beside, PreviewBeside, open_registry
-from blazar.composition.pulling import Shelf, unlisted_in
+from blazar.composition.pulling import Shelf, left_in, unlisted_in
 from blazar.composition.raw_lanes import raw_lane
 from blazar.composition.reloading import Applier, ApplyAll, Source
 from blazar.composition.samplers import SamplerDefaults
@@ -168,6 +167,7 @@ def installation_of(foundation: Foundation) -> Installation:
         restart_needed=live.pending,
         warnings=(*live.loaded.warnings, *open_door(foundation.config, foundation.url)),
         certificate=certificate_row(foundation.tls, foundation.clock.wall()),
+        embeddings=embeddings_said(foundation.config),
     )
 
 
@@ -290,8 +290,8 @@ class Daemon(containers.DeclarativeContainer):
         SurveyBeside, catalog, engines, sizing, live.settings_for, rules, supervisor.provided.tenants
     )
     show_model = providers.Singleton(ShowModel, catalog, weights, planner.provided.projector, overlays)
-    copy_model = providers.Singleton(CopyModel, catalog, weights, clock, overlays)
-    remove_model = providers.Singleton(RemoveModel, catalog, weights, supervisor, overlays)
+    turns = providers.Singleton(name_turns, folders)
+    remove_model = providers.Singleton(RemoveModel, catalog, weights, supervisor, overlays, turns)
     list_engines = providers.Singleton(ListEngines, engines)
     explain = providers.Singleton(Explain, catalog, planner, hardware, live.problems, watch.provided.behind)
     beside = providers.Singleton(Beside, sizing, engines, hardware, rules=rules)
@@ -323,6 +323,8 @@ class Daemon(containers.DeclarativeContainer):
         workers=providers.Callable(partial, worker_rows, workers, providers.Callable(partial, workers_named, live)),
         flaw=builds.provided.flaw,
         unlisted=providers.Callable(partial, unlisted_in, folders.models),
+        laid=providers.Callable(partial, adapters_of, overlays),
+        left=providers.Callable(partial, left_in, folders),
     )
 
     finder = providers.Singleton(SystemEngineFinder, env)
@@ -385,21 +387,14 @@ class Daemon(containers.DeclarativeContainer):
     )
     # Models that are created, copied and removed write their overrides, and the next request means them.
     catch_up = providers.Callable(partial, watch.provided.catch_up, providers.Callable(partial, reload_guarded, reload))
-    create_model = providers.Singleton(
-        CreateModel,
-        providers.Singleton(CopyModel, catalog, weights, clock),
-        remove_model,
-        providers.Singleton(ImportModel, catalog, weights, clock),
-        overlays,
-        blobs,
-        catch_up,
-    )
     shelf = providers.Singleton(Shelf, catalog, weights, overlays, clock)
-    noticed = supervisor.provided.look_at_catalog
-    pulls = providers.Singleton(joined_pulls, foundation, env, shelf, beside, catch_up, notice=noticed)
+    copy_model = providers.Singleton(copying, shelf, turns, supervisor)
+    create_model = providers.Singleton(creating, shelf, turns, supervisor, blobs, catch_up)
+    serving = providers.Singleton(Serving, supervisor.provided.look_at_files, planner.provided.route)
+    pulls = providers.Singleton(joined_pulls, foundation, env, shelf, beside, catch_up, serving=serving)
     fit = providers.Singleton(Fit, providers.Singleton(PreviewBeside, preview), supervisor.provided.tenants)
     blueprints = providers.List(
-        providers.Singleton(meta_blueprint, providers.Singleton(Meta, clock, meter, blazar.__version__)),
+        providers.Singleton(meta_blueprint, providers.Singleton(Meta, clock, meter, blazar.__version__, list_models)),
         providers.Singleton(
             children_blueprint,
             providers.Singleton(

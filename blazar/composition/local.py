@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from blazar.application.models.import_model import Imported
     from blazar.application.models.pulling import Pulled
     from blazar.application.models.pulling import Told as PullTold
-    from blazar.application.models.show_model import Shown
     from blazar.application.models.survey_models import Surveyed
     from blazar.application.ops.diagnose import Row as DoctorRow
     from blazar.application.ports.processes import Processes
@@ -123,8 +122,8 @@ class Local:
         from blazar.application.config.table_rules import local_scopes
         from blazar.application.ops.diagnose import Diagnose, Installation
         from blazar.application.ops.worker_report import worker_rows
-        from blazar.composition.cautions import open_door
-        from blazar.composition.pulling import unlisted_in
+        from blazar.composition.cautions import embeddings_said, open_door
+        from blazar.composition.pulling import strays_in
 
         problems = self._config_problems()
         loaded = None if problems else self.settings().loaded
@@ -140,12 +139,13 @@ class Local:
             scopes={} if loaded is None else local_scopes(loaded.config),
             warnings=() if loaded is None else (*loaded.warnings, *open_door(loaded.config)),
             config_found=self.folders.config_file.is_file(),
+            embeddings=None if loaded is None else embeddings_said(loaded.config),
             engine_trouble=str(trouble or ""),
         )
         census, disk = SystemCensus(), SystemDisk()
         parts = (self.engine_rows, self.catalog, self.weights, disk)
         diagnose = Diagnose(installation, census, *parts, lister=engines.lister, begun=engines.workshop.begun)
-        diagnose = replace(diagnose, flaw=engines.flaw, unlisted=partial(unlisted_in, self.folders.models))
+        diagnose = replace(diagnose, flaw=engines.flaw, **strays_in(self.folders, self.overlays))
         if loaded is not None:
             diagnose = replace(
                 diagnose,
@@ -222,37 +222,14 @@ class LocalModels(Models):
         return survey_here(self._local)()
 
     def add(self, path: str, name: str | None, parts: Sequence[tuple[str, str]] = ()) -> "Imported":
-        from blazar.application.models.import_model import ImportModel
+        from blazar.composition.changing import importer
 
-        return ImportModel(self._local.catalog, self._local.weights, self._local.clock)(path, name, parts)
+        return importer(self._local)(path, name, parts)
 
     def show(self, name: str, *, verbose: bool) -> dict[str, Any]:
-        from blazar.application.models.show_model import ShowModel
-        from blazar.domain.wire.ollama_listing import format_of
+        from blazar.composition.showing import shown_here
 
-        shown = ShowModel(self._local.catalog, self._local.weights)(name)
-        facts: dict[str, Any] = {
-            "name": shown.model.name,
-            "architecture": shown.model.arch,
-            "parameters": shown.model.parameters,
-            "quantization": shown.model.quant,
-            "format": format_of(shown.model),
-            "size": shown.model.size,
-            **_text_sizes(shown.model),
-            "capabilities": _able(self._local, shown),
-            "chat_template": shown.model.template,
-            "hardlinked": shown.model.owned,
-            "digest": shown.model.digest,
-            "files": list(shown.model.files),
-        }
-        if shown.model.components:
-            facts["components"] = dict(shown.model.components)
-        if beside := self.projector(shown.model):
-            facts["projector"] = beside
-        if shown.model.draft:
-            facts["draft"] = shown.model.draft
-        facts |= _came_from(shown.model)
-        return {**facts, "metadata": shown.metadata} if verbose else facts
+        return shown_here(self._local, name, verbose=verbose)
 
     def projector(self, model: "Model") -> str:
         # What cannot be used is the load's to complain about: the model serves text without it.
@@ -260,18 +237,22 @@ class LocalModels(Models):
             return self._local.weights.projector_file(model.files)
         return ""
 
+    def unserved(self, model: "Model") -> str:
+        from blazar.composition.surveying import unserved_here
+
+        return unserved_here(self._local, model)
+
     def remove(self, name: str) -> str:
         import asyncio
 
-        from blazar.application.models.remove_model import RemoveModel
+        from blazar.composition.changing import remover
 
-        return asyncio.run(RemoveModel(self._local.catalog, self._local.weights, None, self._local.overlays)(name)).name
+        return asyncio.run(remover(self._local)(name)).name
 
     def copy(self, source: str, target: str) -> "Model":
-        from blazar.application.models.copy_model import CopyModel
+        from blazar.composition.changing import copier
 
-        local = self._local
-        return CopyModel(local.catalog, local.weights, local.clock, local.overlays)(source, target)
+        return copier(self._local)(source, target)
 
     def pull(
         self, reference: str, name: str, parts: Sequence[tuple[str, str]], draft: str, *, told: "PullTold"
@@ -282,22 +263,18 @@ class LocalModels(Models):
         from blazar.composition.preview import machine_here
         from blazar.composition.pulling import pull_here
 
-        pull = JudgedPull(pull_here(self._local), lambda: machine_here(self._local, (), Wanted()))
+        one = pull_here(self._local)
+        one.unserved = self.unserved
+        pull = JudgedPull(one, lambda: machine_here(self._local, (), Wanted()), self.unserved)
         return pull(Wish(reference, name, tuple(parts), draft), told)
 
     def create(self, name: str, overlay: "Overlay", *, fresh: bool) -> None:
         import asyncio
 
-        from blazar.application.models.copy_model import CopyModel
-        from blazar.application.models.create_model import CreateModel, Wish
-        from blazar.application.models.import_model import ImportModel
-        from blazar.application.models.remove_model import RemoveModel
+        from blazar.application.models.create_model import Wish
+        from blazar.composition.changing import creator
 
-        local = self._local
-        parts = (local.catalog, local.weights, local.clock)
-        remove = RemoveModel(local.catalog, local.weights, None, local.overlays)
-        create = CreateModel(CopyModel(*parts), remove, ImportModel(*parts), local.overlays)
-        asyncio.run(create(Wish(name, overlay, fresh=fresh)))
+        asyncio.run(creator(self._local)(Wish(name, overlay, fresh=fresh)))
 
 
 class FileSettings(Settings):
@@ -460,40 +437,3 @@ class FileSettings(Settings):
         from blazar.adapters.files.configfile import replace_config
 
         return replace_config(self._folders.config_file, before, after)
-
-
-def _came_from(model: "Model") -> dict[str, Any]:
-    """Where it was pulled from; nothing of a model that was imported."""
-    if model.origin is None:
-        return {}
-    from blazar.domain.harmless import public
-    from blazar.domain.wire.stamps import rfc3339
-
-    origin = model.origin
-    at = rfc3339(origin.pulled_at)
-    facts = {"pulled_from": public(origin.reference), "pulled_at": at, "artefact": origin.artefact}
-    return {**facts, "license": origin.licence} if origin.licence else facts
-
-
-def _text_sizes(model: "Model") -> dict[str, int]:
-    """A model that draws has neither a window nor embeddings."""
-    if model.weights == "diffusion":
-        return {}
-    return {"context_length": model.ctx_train, "embedding_length": model.embedding_length}
-
-
-def _able(local: Local, shown: "Shown") -> list[str]:
-    """What a daemon's `/api/show` would say. A configuration that cannot be used is as good as none here."""
-    from blazar.adapters.http.ollama.capabilities import capabilities_of
-    from blazar.application.supervise.belongings import sees
-    from blazar.composition.preview import UNCONFIGURED, settings_here
-    from blazar.domain.kinds import Weights
-
-    model, seeing, worded = shown.model, False, False
-    if model.weights is Weights.GGUF:
-        try:
-            settings = settings_here(local, model.name)
-        except BadConfig:
-            settings = UNCONFIGURED
-        seeing, worded = sees(model, settings, local.weights), bool(settings.get("ollama_compat"))
-    return list(capabilities_of(model, shown.metadata, seeing=seeing, worded=worded))

@@ -3,15 +3,18 @@
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from blazar.adapters.files.folders import Folders
 from blazar.adapters.files.landing import BESIDE_MODELS, DiskLanding, landing_root
 from blazar.adapters.files.placements import DiskPlacements, unlisted
 from blazar.application.models.abreast import Abreast
+from blazar.application.models.laid_adapters import adapters_of
 from blazar.application.models.mending import MendPlacements
+from blazar.application.models.slots import UNLIMITED, Slot
 from blazar.application.ports.catalog import ModelCatalog
 from blazar.application.ports.clock import Clock
 from blazar.application.ports.overlays import Overlays
@@ -19,9 +22,11 @@ from blazar.application.ports.weights import WeightFiles
 from blazar.domain import teaching
 
 if TYPE_CHECKING:
+    from blazar.adapters.net.downloads import HttpDownloads
     from blazar.adapters.net.throttle import Throttle
     from blazar.application.config.model import Config
     from blazar.application.models.pull_model import PullModel
+    from blazar.application.ports.disk import DiskSpace
     from blazar.composition.local import Local
 
 ADAPTERS = "adapters"
@@ -52,11 +57,10 @@ class Pulling:
     _lock: Lock = field(default_factory=Lock, init=False)
     _throttle: "Throttle | None" = field(default=None, init=False)
 
-    def __call__(self) -> "PullModel":
+    def __call__(self, slot: Slot = UNLIMITED) -> "PullModel":
         """One pull. What was left long ago goes first."""
         from blazar.adapters.files.modeldir import DiskWeightFiles
         from blazar.adapters.hardware.disk import SystemDisk
-        from blazar.adapters.net.downloads import HttpDownloads
         from blazar.application.models.placing import PlaceModel
         from blazar.application.models.placing_adapter import PlaceAdapter
         from blazar.application.models.pull_model import PullModel, Transport
@@ -78,12 +82,7 @@ class Pulling:
             Transport(
                 lambda ref: open_registry(self.env, ref, hosts()),
                 hosts,
-                HttpDownloads(
-                    disk,
-                    self._shared(),
-                    lambda: self.config().download_connections,
-                    gone=teaching.pull_file_gone,
-                ),
+                self._downloads(disk),
                 disk,
                 landing,
                 own_hub(self.env),
@@ -92,7 +91,18 @@ class Pulling:
             PlaceAdapter(DiskWeightFiles(adapters), landing, shelf.clock, str(adapters)),
             mend,
             self._abreast,
+            slot,
         )
+
+    def _downloads(self, disk: "DiskSpace") -> "HttpDownloads":
+        from blazar.adapters.net.downloads import HttpDownloads
+        from blazar.composition.registries import named_places, registry_hosts
+
+        loads = HttpDownloads(
+            disk, self._shared(), lambda: self.config().download_connections, gone=teaching.pull_file_gone
+        )
+        loads.ours = lambda: named_places(self.env, registry_hosts(self.config()))
+        return loads
 
     def mended(self) -> bool:
         """Puts right what a process left that died while it entered a model; whether there was anything."""
@@ -116,8 +126,23 @@ class Pulling:
 
 
 def unlisted_in(models: Path, known: Collection[str]) -> Iterator[tuple[str, int]]:
-    """Weight files of the models folder that no row names; LoRAs have none."""
+    """Weight files of the models folder that no row names, and no overlay of one; LoRAs that were pulled by themselves have none."""
     return unlisted(models, known, (ADAPTERS,))
+
+
+def left_in(folders: Folders) -> Iterator[tuple[str, tuple[str, ...], int]]:
+    """What pulls have brought that were stopped, wherever they arrived."""
+    for root in (folders.downloads, folders.models / BESIDE_MODELS):
+        yield from DiskLanding(root).left()
+
+
+def strays_in(folders: Folders, overlays: Overlays) -> dict[str, Any]:
+    """How a doctor finds what takes room and serves nobody."""
+    return {
+        "unlisted": partial(unlisted_in, folders.models),
+        "laid": partial(adapters_of, overlays),
+        "left": partial(left_in, folders),
+    }
 
 
 def pull_here(local: "Local") -> "PullModel":

@@ -4,8 +4,9 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from blazar.adapters.net.places import ours_of
 from blazar.domain import teaching
-from blazar.domain.addresses import is_inside, is_loopback
+from blazar.domain.addresses import Ours, is_inside, is_loopback
 from blazar.domain.errors import Malformed
 from blazar.domain.references import HF, URL, RemoteRef
 
@@ -19,6 +20,7 @@ TOKENS = ("BLAZAR_REGISTRY_TOKEN", "HF_TOKEN")
 
 Hugging Face's own token is sent to no hub that only `BLAZAR_REGISTRY_BASE` names.
 """
+_SETTING = "model_registries in config.toml"
 
 
 def registry_hosts(config: "Config") -> tuple[str, ...]:
@@ -26,18 +28,28 @@ def registry_hosts(config: "Config") -> tuple[str, ...]:
     return config.model_registries
 
 
-def open_registry(env: Mapping[str, str], ref: RemoteRef, hosts: Collection[str] = ()) -> "RemoteModels":
-    """The one that has `ref`. Raises `RegistryTrouble` for a hub that is no address, `Malformed` for a host that is not among `hosts`."""
+def named_places(env: Mapping[str, str], hosts: Collection[str]) -> Ours:
+    """What may resolve to an address inside: what `hosts` and the environment name."""
+    return ours_of((own_hub(env),), _SETTING, hosts)
+
+
+def open_registry(env: Mapping[str, str], ref: RemoteRef, given: Collection[str] | None = None) -> "RemoteModels":
+    """The one that has `ref`. Raises `RegistryTrouble` for a hub that is no address, `Malformed` for a host that is not among `given`.
+
+    `given` is None where the configuration is not asked: then no sentence names a setting of it.
+    """
+    hosts = given or ()
+    ours = named_places(env, hosts)._replace(where="" if given is None else _SETTING)
     if ref.registry == HF:
-        return _hub(env)
+        return _hub(env, ours)
     if ref.registry == URL:
         from blazar.adapters.net.direct import DirectFile
 
         _check_outside(ref.file, hosts)
-        return DirectFile(ref.file)
+        return DirectFile(ref.file).knowing(ours)
     from blazar.adapters.net.ollama_registry import OllamaRegistry
 
-    return OllamaRegistry(_base(ref.host, hosts)) if ref.host else OllamaRegistry()
+    return (OllamaRegistry(_base(ref.host, hosts)) if ref.host else OllamaRegistry()).knowing(ours)
 
 
 def _check_outside(address: str, hosts: Collection[str]) -> None:
@@ -54,7 +66,7 @@ def own_hub(env: Mapping[str, str]) -> str:
     return env.get(next(filter(env.get, BASES), ""), "")
 
 
-def _hub(env: Mapping[str, str]) -> "RemoteModels":
+def _hub(env: Mapping[str, str], ours: Ours) -> "RemoteModels":
     from blazar.adapters.net.huggingface import BASE, HuggingFace
     from blazar.adapters.net.web import secure_base
 
@@ -67,7 +79,7 @@ def _hub(env: Mapping[str, str]) -> "RemoteModels":
     known = {env.get(name, "").rstrip("/") for name in theirs} | {BASE}
     tokens = TOKENS if named in theirs or base.rstrip("/") in known else TOKENS[:1]
     variable = next(filter(env.get, tokens), tokens[-1])
-    return HuggingFace(base, env.get(variable, ""), variable)
+    return HuggingFace(base, env.get(variable, ""), variable).knowing(ours)
 
 
 def _base(host: str, hosts: Collection[str]) -> str:

@@ -13,6 +13,7 @@ from blazar.adapters.hardware.disk import SystemDisk
 from blazar.adapters.net.downloads import HttpDownloads
 from blazar.adapters.net.github import open_feed
 from blazar.adapters.net.partials import discard, sweep
+from blazar.adapters.net.places import BASE_VARIABLE, FILES_VARIABLE, ours_of
 from blazar.adapters.net.throttle import Throttle
 from blazar.application.engines.check_currency import CheckCurrency
 from blazar.application.engines.install_release import InstallRelease
@@ -48,10 +49,14 @@ def open_pick(config: "Config", env: Mapping[str, str], hardware: "HardwareCensu
     return PickRelease(feed, hardware, platform.system(), platform.machine(), sources), feed.close
 
 
-def downloads_of(config: "Config") -> HttpDownloads:
-    """As the configuration says; one of these is one speed limit."""
+def downloads_of(config: "Config", env: Mapping[str, str]) -> HttpDownloads:
+    """As the configuration says; one of these is one speed limit. Mirrors that somebody named may lie in this network."""
+    named = (env.get(BASE_VARIABLE, ""), env.get(FILES_VARIABLE, ""), config.capability_registry_url or "")
     throttle = Throttle(lambda: config.download_speed_limit_mb, time.monotonic)
-    return HttpDownloads(SystemDisk(), throttle, lambda: config.download_connections)
+    ours = ours_of(named, BASE_VARIABLE)
+    loads = HttpDownloads(SystemDisk(), throttle, lambda: config.download_connections)
+    loads.ours = lambda: ours
+    return loads
 
 
 def release_installer(local: "Local", install: "InstallEngine") -> tuple[InstallRelease, Callable[[], None]]:
@@ -59,7 +64,7 @@ def release_installer(local: "Local", install: "InstallEngine") -> tuple[Install
     config, folder = local.settings().loaded.config, local.folders.ensure().downloads
     sweep_downloads(folder)
     pick, close = open_pick(config, local.env, SystemCensus())
-    return InstallRelease(pick, downloads_of(config), install, SystemDisk(), str(folder), _forget), close
+    return InstallRelease(pick, downloads_of(config, local.env), install, SystemDisk(), str(folder), _forget), close
 
 
 def sweep_downloads(folder: Path) -> None:

@@ -16,6 +16,8 @@ from blazar.application.supervise.sizing import Sizing
 from blazar.composition.preview import rules_here
 from blazar.domain.errors import BadConfig
 from blazar.domain.fit.machine import Machine
+from blazar.domain.kinds import Weights
+from blazar.domain.records import Model
 from blazar.domain.routing import Rules
 
 if TYPE_CHECKING:
@@ -37,6 +39,14 @@ def survey_here(local: "Local") -> SurveyModels:
     return SurveyModels(
         local.catalog, local.engine_rows, lambda _: fit_machine(SystemCensus().read()), lambda: rules, pin
     )
+
+
+def unserved_here(local: "Local", model: Model) -> str:
+    """Why no engine serves it, and what to do; "" where one does."""
+    survey = survey_here(local)
+    if survey.unserved(model) and model.weights is Weights.GGUF:
+        local.engines().list()  # the wheel, and the server that somebody named, are entered by whoever looks first
+    return survey.unserved(model)
 
 
 def _none(_: str) -> str:

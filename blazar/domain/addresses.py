@@ -1,11 +1,17 @@
 """Whether a network address is out in public: what a request, or a list from elsewhere, may make this machine ask (D14). Pure."""
 
 import re
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
-from typing import Final
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import Final, NamedTuple
 
 _TRANSLATED: Final = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"), IPv6Network("::/96"))
 """Prefixes that carry an IPv4 address to a translator of this network, which may lead anywhere inside."""
+_DNS64: Final = IPv6Network("64:ff9b::/96")
+"""By which resolvers of networks without IPv4 name a server that has nothing else: the prefix that all translators share, and its address."""
+_TUNNELLED: Final = IPv4Network("198.18.0.0/15")
+"""Addresses of no machine (benchmarks): by them tunnels and proxies that answer for the resolver tell what is outside."""
+_OF_THE_CLOUD: Final = (IPv4Network("168.63.129.16/32"), IPv4Network("192.0.0.0/24"))
+"""Where providers tell their machines secrets at addresses that look public: Azure; Oracle, in a block that Pythons differ about."""
 _LOCAL_NAMES: Final = (".localhost", ".local", ".internal")
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 _NUMBER: Final = re.compile(r"(?:0[xX][0-9A-Fa-f]*|[0-9]+)")
@@ -23,7 +29,37 @@ def is_public(text: str) -> bool:
         return False
     if not address.is_global or address.is_multicast or address.is_reserved:
         return False
-    return isinstance(address, IPv4Address) or not _wraps(address)
+    if isinstance(address, IPv4Address):
+        return not any(address in network for network in _OF_THE_CLOUD)
+    return not _wraps(address)
+
+
+def leads_out(text: str) -> bool:
+    """Whether an address that a resolver says of a name is out there, or stands for one that is.
+
+    More than `is_public`: a download goes where the network's own resolver sends everything outside.
+    """
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return False
+    if isinstance(address, IPv4Address):
+        return address in _TUNNELLED or is_public(text)
+    if address in _DNS64:
+        return is_public(str(IPv4Address(int(address) & 0xFFFFFFFF)))
+    return is_public(text)
+
+
+class Ours(NamedTuple):
+    """What a person named and may lie inside, whatever it resolves to: hosts, or hosts with a port. `where` names the setting."""
+
+    hosts: tuple[str, ...] = ()
+    where: str = ""
+
+    def has(self, host: str, port: int) -> bool:
+        """A host without a port is named with all of its ports."""
+        named = {known.lower() for known in self.hosts}
+        return not named.isdisjoint({host.lower(), f"{host}:{port}".lower()})
 
 
 def is_inside(host: str) -> bool:

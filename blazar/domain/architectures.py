@@ -8,6 +8,7 @@ import re
 
 LONGEST_ARCH = 64
 """Characters of a name that is shown to people; the longest that engines know have half of that."""
+_ARCHITECTURE = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,{LONGEST_ARCH - 1}}}")
 
 _QUOTED = r"['\"`](?P<name>[^'\"`\n]{1,200})['\"`]"
 _PHRASES = tuple(
@@ -28,6 +29,11 @@ _PHRASES = tuple(
     )
 )
 _CLASS_ENDS = re.compile(r"(?:forcausallm|forconditionalgeneration|lmheadmodel|model)$")
+
+
+def is_architecture(name: str) -> bool:
+    """Whether a file may call its architecture so: that becomes part of rules, sentences and what people copy."""
+    return _ARCHITECTURE.fullmatch(name) is not None
 
 
 def classify_unknown_arch(stderr: bytes | str) -> str:

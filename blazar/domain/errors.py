@@ -70,6 +70,14 @@ class NotFound(Refusal):
     """There is no such thing."""
 
 
+class SeveralModels(Malformed):
+    """A reference that means more than one row."""
+
+    def __init__(self, name: str, names: Sequence[str]) -> None:
+        super().__init__(teaching.name_is_several(public(name) if "://" in name else name, names), "model")
+        self.names = tuple(names)
+
+
 class ModelNotFound(NotFound):
     """No row of that name."""
 
@@ -191,6 +199,24 @@ class PartsMissing(Malformed):
     def __init__(self, path: str, family: str, lacking: Sequence[str]) -> None:
         super().__init__(teaching.parts_missing(path, family, lacking), "with")
         self.family, self.lacking = family, tuple(lacking)
+
+
+class WrongPart(Malformed):
+    """A file that is the part `part` of diffusion models for sure, and is to be `role` ("": a model by itself)."""
+
+    def __init__(self, path: str, role: str, part: str) -> None:
+        if role:
+            super().__init__(teaching.part_is_another(path, role, part), "with")
+        else:
+            super().__init__(teaching.part_alone(path, part), "path")
+        self.role, self.part = role, part
+
+
+class PartsOfNoSet(Malformed):
+    """Parts were named for what is made of none."""
+
+    def __init__(self, path: str, field: str = "path") -> None:
+        super().__init__(teaching.parts_of_no_set(path), field)
 
 
 class BadWeights(BadModelFile):

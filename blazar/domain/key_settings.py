@@ -38,6 +38,8 @@ def _checked(field: str, value: Any) -> Any:
 
 
 def _models(value: Any) -> list[str]:
+    if isinstance(value, list | tuple) and any(isinstance(name, str) and not name.strip() for name in value):
+        raise Malformed(teaching.key_model_unnamed(), "models")
     if not isinstance(value, list | tuple) or len(value) > MOST_MODELS or not all(map(_is_model, value)):
         raise Malformed(teaching.field_must("models", "model_names"), "models")
     if not value:  # whoever means "none of them" would get all, and the management besides

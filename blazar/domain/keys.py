@@ -70,10 +70,15 @@ def check_manager(keys: Collection[Key], caller: str) -> None:
         raise Forbidden(teaching.key_is_scoped(caller))
 
 
-def scopes_in_vain(scopes: Mapping[str, Collection[str]], models: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Keys, and the models that they are limited to and that are not there, however they are spelled."""
+def scopes_in_vain(
+    scopes: Mapping[str, Collection[str]], models: Collection[str], meant: Callable[[str], str]
+) -> Iterator[tuple[str, str]]:
+    """Keys, and the models that they are limited to and that are not there, however they are spelled.
+
+    `meant` is which row a name means (`row_names.py`), as a request with that key finds it.
+    """
     for key, names in scopes.items():
-        yield from ((key, name) for name in names if resolve(name, models) not in models)
+        yield from ((key, name) for name in names if resolve(meant(name), models) not in models)
 
 
 def check_left(before: Collection[Key], after: Collection[Key]) -> None:

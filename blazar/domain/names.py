@@ -78,11 +78,12 @@ def twin(name: str, known: Collection[str]) -> str:
     """The other name that cannot be told from this one where a file system or a client ignores case; "" where there is none."""
     if name in known:
         return ""
-    same = _folded(name)
-    return next((one for one in sorted(known) if _folded(one) == same), "")
+    same = folded(name)
+    return next((one for one in sorted(known) if folded(one) == same), "")
 
 
-def _folded(name: str) -> str:
+def folded(name: str) -> str:
+    """What names have in common that cannot be told from each other (`twin`)."""
     return untagged(name.casefold())
 
 

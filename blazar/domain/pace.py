@@ -7,6 +7,15 @@ SPAN_SECS: Final = 5.0
 """What is older than that counts for a third: long enough that one slow second does not look like the end, short enough to notice a change."""
 
 
+LEAST_GIB: Final = 2**30 // 10
+"""From here on bytes are told in GiB (case B20): with two decimals less would be one digit or nothing."""
+
+
+def size_told(count: int) -> str:
+    """What takes so many bytes is said to take, wherever a person reads it: in lists and in sentences alike."""
+    return amount(count, count) if 0 < count < LEAST_GIB else f"{count / 2**30:.2f} GiB"
+
+
 def amount(count: int, whole: int) -> str:
     """Bytes in the unit of the whole, so that the two can be compared at a glance, and neither reads as nothing."""
     largest = max(count, whole)
@@ -14,7 +23,7 @@ def amount(count: int, whole: int) -> str:
         return f"{count / 2**30:.2f} GiB"
     if largest >= 2**20:
         return f"{count / 2**20:.1f} MiB"
-    return f"{count / 2**10:.1f} KiB" if largest >= 2**10 else f"{count} bytes"
+    return f"{count / 2**10:.1f} KiB" if largest >= 2**10 else f"{count} byte{'s' * (count != 1)}"
 
 
 class Pace:

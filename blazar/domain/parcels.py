@@ -32,10 +32,12 @@ class Words(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """Where a model was pulled from. `reference` pulls it again; `artefact` tells whether it would be another (case H11).
+    """Where a model was pulled from. `reference` pulls it again, unless it was an address with a query, of which only a hash is kept; `artefact` tells whether it would be another (case H11).
 
     `marks` tell what is in each of its files, in the row's order, then in its draft and in its projector ("": unknown, or none):
     what the next pull needs and is there already is not fetched again. `sha256:…` is what the bytes were compared with when they came.
+    `address` is that of the first of its files in the hub that was asked: by it the file is known, and an address of that hub ("": no hub's).
+    `draft` is what its draft was pulled by, and is looked at again by.
     """
 
     reference: str
@@ -43,6 +45,8 @@ class Origin(NamedTuple):
     licence: str = ""
     pulled_at: float = 0.0
     marks: tuple[str, ...] = ()
+    address: str = ""
+    draft: str = ""
 
 
 def artefact_of(marks: Iterable[tuple[str, str]]) -> str:

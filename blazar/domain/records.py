@@ -47,6 +47,10 @@ class Model:
         """Bytes of all files together."""
         return sum(self.sizes)
 
+    def is_entry(self, other: "Model") -> bool:
+        """Whether both are what was entered at one time: a newer version of a name has other files, or came later."""
+        return (self.name, self.files, self.imported_at) == (other.name, other.files, other.imported_at)
+
     @property
     def embeds(self) -> bool:
         """Whether this model is served as an embedding model (D38)."""

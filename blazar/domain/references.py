@@ -6,6 +6,7 @@ what a catalog's name cannot be (`parse_reference`), or what the catalog lacks (
 
 import re
 from collections.abc import Collection
+from hashlib import sha256
 from typing import NamedTuple
 
 from blazar.domain import teaching
@@ -25,6 +26,8 @@ LIBRARY = "library/"
 
 LONGEST = 2000
 """Characters of a reference: addresses with a signature in their query are the longest."""
+_KEPT_AS = "blazar-kept="
+_KEPT = re.compile(rf"{_KEPT_AS}[0-9a-f]{{64}}")
 _VIEWER = re.compile(r"(?:^|&)show_file_info=([^&]+)")
 """The query by which Hugging Face's pages open a file's details."""
 _LONGEST_FILE = 250
@@ -89,8 +92,14 @@ class RemoteRef(NamedTuple):
 
     def is_spelled(self, reference: str) -> bool:
         """Whether a reference means the same. Case counts in an address, and in no registry's names."""
-        own = str(self)
-        return own == reference or (self.registry != URL and own.lower() == reference.lower())
+        if self.registry == URL:
+            return self.kept == kept_address(reference)
+        return str(self).lower() == reference.lower()
+
+    @property
+    def kept(self) -> str:
+        """The same as it is written down: what may be a secret of an address can be compared, and not read."""
+        return kept_address(str(self)) if self.registry == URL else str(self)
 
     @property
     def public(self) -> str:
@@ -99,6 +108,19 @@ class RemoteRef(NamedTuple):
 
     def _tagged(self) -> str:
         return f"{self.repo}:{self.tag}" if self.tag else self.repo
+
+
+def kept_address(address: str) -> str:
+    """Without its query, which may be a signature: its hash stands in its place. What is kept so stays as it is."""
+    place, asked, query = address.partition("?")
+    if not asked or _KEPT.fullmatch(query):
+        return address
+    return f"{place}?{_KEPT_AS}{sha256(address.encode('utf-8', 'replace')).hexdigest()}"
+
+
+def is_kept(address: str) -> bool:
+    """Whether it is one of which only that is known, so that nobody can be asked for it."""
+    return _KEPT.fullmatch(address.partition("?")[2]) is not None
 
 
 def names_registry(text: str) -> bool:
@@ -132,16 +154,17 @@ def pull_reference(text: str, hosts: Collection[str] = ()) -> RemoteRef:
 
     `hosts` are other registries that speak ollama's protocol, as configured. Raises `Malformed` for what names no model elsewhere.
     """
-    word = text.strip()
+    word = _untagged(text.strip())
     if not word or len(word) > LONGEST:
         raise _no_reference(word)
     if (named := parse_reference(word, hosts)) is not None:
         return named
-    if _is_path(word):
+    plain = word.rstrip("/") or word  # an address of a folder may end so
+    if _is_path(plain):
         raise Malformed(teaching.pull_is_a_path(_public_path(word)[:200]), "model")
     if "://" in word:
         return _address(word, hosts)
-    found = _hosted(word, hosts) or _plain_word(word) or _file(word, word)
+    found = _hosted(plain, hosts) or _plain_word(plain) or _file(word, word)
     if found is None:
         raise _no_reference(word)
     return found
@@ -196,6 +219,12 @@ def client_name(text: str) -> str:
         return "" if _is_path(word) or word.lower().startswith(("hf:", "ollama:")) else check_name(word)
     except BadName:
         return ""
+
+
+def _untagged(word: str) -> str:
+    """Clients append `:latest` to whatever they take for a name without a tag: behind another tag, or a file, it says nothing."""
+    plain = untagged(word)
+    return plain if ":" in plain.rpartition("/")[2] or plain.lower().endswith(_FILES) else word
 
 
 def _cut(stem: str) -> str:
@@ -253,7 +282,7 @@ def _hf(rest: str, whole: str) -> RemoteRef:
             raise _no_reference(whole)
         return found
     opened = _VIEWER.search(page["query"] or "")
-    path = _unescaped(page["path"] or (opened[1] if opened else "")).strip("/")
+    path = unescaped(page["path"] or (opened[1] if opened else "")).strip("/")
     if path.lower().endswith(_FILES):
         return _one_file(page["repo"], path, whole)
     if "." in path.rpartition("/")[2] and "/blob/" in whole:
@@ -283,7 +312,7 @@ def _one_file(repo: str, path: str, whole: str) -> RemoteRef:
     return RemoteRef(HF, repo, stem, path)
 
 
-def _unescaped(text: str) -> str:
+def unescaped(text: str) -> str:
     """An address as it was meant: `%2D` is a hyphen (RFC 3986)."""
     raw = text.encode(errors="replace")
     return _ESCAPED.sub(lambda match: bytes.fromhex(match[1].decode()), raw).decode(errors="replace")
@@ -333,7 +362,7 @@ def _address(word: str, hosts: Collection[str]) -> RemoteRef:
     bare = host.partition("]")[0].lstrip("[") if host.startswith("[") else name
     if match["scheme"].lower() == "http" and not is_loopback(bare):
         raise Malformed(teaching.reference_insecure(host), "model")
-    file = _unescaped(match["path"].rpartition("/")[2])
+    file = unescaped(match["path"].rpartition("/")[2])
     if not file.lower().endswith(SUFFIX):
         found = _hosted(word.partition("://")[2].rstrip("/"), hosts)
         if found is None:

@@ -116,6 +116,7 @@ def _parameters(given: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
 
 def _stops(words: Sequence[Any], left: list[str], notes: list[str]) -> list[str]:
     """As many as an engine bears, each once."""
+    words = list({repr(word): word for word in words}.values())
     found = dict[str, None]()
     for word in words[:_LOOKED_AT]:
         try:

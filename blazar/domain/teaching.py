@@ -6,7 +6,7 @@ Clients match on these: rewording one is a breaking change, shows up in the gold
 from collections.abc import Collection, Sequence
 from math import ceil, floor
 
-from blazar.domain.pace import amount
+from blazar.domain.pace import size_told
 
 
 def _list(words: Sequence[str]) -> str:
@@ -32,6 +32,10 @@ def model_not_found(name: str, near: Sequence[str]) -> str:
     # No name is longer than that (`names.LONGEST_NAME`); an answer must not repeat a megabyte to its sender.
     ways = "blazar list shows what is here; blazar pull REF downloads one, blazar import PATH adds a file"
     return f"model '{name[:200]}' not found{hint} ({ways})"
+
+
+def name_is_several(name: str, names: Sequence[str]) -> str:
+    return f"'{name}' means several models here: {', '.join(names)}; say one of these names"
 
 
 def name_taken(name: str) -> str:
@@ -162,7 +166,7 @@ def pull_broken_there(reference: str, file: str, why: str) -> str:
 
 
 def part_alone(path: str, role: str) -> str:
-    return f"{path} is a part of diffusion models and none itself: name it when importing one, --with {role}={path}"
+    return f"{path} is a part of diffusion models and none itself: name it with the one that it belongs to, --with {role}={path}"
 
 
 def parts_of_no_set(path: str) -> str:
@@ -1054,6 +1058,16 @@ def download_other_range() -> str:
     return "it is another part of the file than was asked for"
 
 
+def download_mended(name: str, host: str) -> str:
+    return (
+        f"{name} came from {host} with other bytes than were promised: it is fetched again in parts until it is whole"
+    )
+
+
+def download_changes(name: str, host: str) -> str:
+    return f"{host} has another version of {name} than a moment ago: nothing of the two was kept; try again"
+
+
 def download_cut_off(expected: int, got: int) -> str:
     """`remote_garbled` begins the sentence."""
     return f"it ends after {got} of {expected} bytes"
@@ -1064,6 +1078,10 @@ def download_digest_differs(name: str, expected: str, actual: str, kind: str = "
         f"{name} arrived twice with other bytes than were promised: expected {kind} {expected}, found {actual}; "
         "it was deleted, nothing was installed"
     )
+
+
+def download_empty_differs(name: str, expected: str, kind: str) -> str:
+    return f"{name} has no bytes where it lies, and other bytes were promised: expected {kind} {expected}; nothing was downloaded"
 
 
 def download_no_room(path: str, needed: int, free: int, came: int = 0) -> str:
@@ -1089,9 +1107,29 @@ def download_under_way(name: str) -> str:
 
 def pull_name_taken(name: str, reference: str) -> str:
     return (
-        f"a model named '{name}' exists already and is not {reference}: choose another name with --name, "
-        f"or remove it first (blazar rm {name})"
+        f"a model named '{name}' exists already and is not {reference}: choose another name with --name "
+        f"(by the API: as), or remove it first (blazar rm {name})"
     )
+
+
+def pull_row_not_pulled(name: str) -> str:
+    return (
+        f"'{name}' is a model of the catalog that was not pulled from anywhere: there is nothing newer to ask for; "
+        f"to pull another of that name, say what it shall be called here: blazar pull {name} --name OTHER"
+    )
+
+
+def pull_row_address_kept(name: str, place: str) -> str:
+    return (
+        f"'{name}' came from an address with a query ({place}), of which only a hash is kept: "
+        f"pull it by the whole address, with --name {name}"
+    )
+
+
+def pull_rows_left(name: str, others: Sequence[str]) -> str:
+    one = len(others) == 1
+    names, pulls = ", ".join(f"'{other}'" for other in others), "; ".join(f"blazar pull {other}" for other in others)
+    return f"this is '{name}' alone; {names} {'was' if one else 'were'} pulled from there as well and {'stays' if one else 'stay'} another version: {pulls}"
 
 
 def pull_adapter_taken(path: str, reference: str) -> str:
@@ -1107,6 +1145,14 @@ def pull_damaged_here(path: str) -> str:
 
 def pull_waits(name: str) -> str:
     return f"another process is pulling {name}: waiting until it is done"
+
+
+def pull_waits_name(name: str) -> str:
+    return f"somebody else is changing {name}: waiting until that is done"
+
+
+def name_busy(name: str) -> str:
+    return f"somebody else is changing the model {name} at the moment: try again when that is done"
 
 
 def placing_trouble(path: str, why: str) -> str:
@@ -1154,12 +1200,32 @@ def doctor_unlisted_remedy(path: str) -> str:
     return f"blazar import {path}, or delete it"
 
 
+def doctor_download_left(folder: str, files: Sequence[str], size: int) -> str:
+    return f"a pull that has not ended left {_size(size)} of {_list(files)} in {folder}"
+
+
+def doctor_downloads_left_more(count: int, size: int) -> str:
+    return f"{count} more pulls that have not ended left {_size(size)}"
+
+
+def doctor_download_left_remedy() -> str:
+    return "the same blazar pull goes on from there; if nobody wants it any more, delete the folder"
+
+
+def doctor_adapter_left_remedy() -> str:
+    return "it is a LoRA that came with a model which is gone: delete it"
+
+
 def pull_file_gone(name: str, host: str) -> str:
     return f"{host} does not have {name}, although it lists it: it may be being replaced, pull again in a while"
 
 
 def pull_odd_path(host: str, path: str) -> str:
     return f"{host} lists a file under a name that no model's file may have ({path[:100]!r}): nothing was downloaded"
+
+
+def pull_projectors_twice(reference: str) -> str:
+    return f"{reference} has more than one projector, and a model has one: nothing was downloaded"
 
 
 def pull_nothing_in(reference: str) -> str:
@@ -1184,6 +1250,10 @@ def pull_draft_unknown(name: str) -> str:
 
 def pull_draft_unavailable(name: str, reference: str, why: str) -> str:
     return f"{name} is without its draft {reference}: {why}"
+
+
+def pull_draft_not_renewed(name: str, reference: str, why: str) -> str:
+    return f"the draft of {name} stays as it is, {reference} could not be looked at: {why}"
 
 
 def pull_draft_at_odds(name: str, draft: str, word: str) -> str:
@@ -1956,6 +2026,24 @@ def spawn_failed(model: str, why: str) -> str:
     return f"the engine for '{model}' could not be started: {why}"
 
 
+def child_disk_full(model: str, status: str, last: Sequence[str]) -> str:
+    said = f"; it said last: {' | '.join(last)}" if last else ""
+    return (
+        f"the engine for '{model}' stopped while loading ({status}) because a disk is full: make room (blazar doctor says how much "
+        f"there is) and ask again{said}"
+    )
+
+
+def spawn_no_room(folder: str) -> str:
+    """`spawn_failed` begins the sentence."""
+    return f"No space left on device ({folder}): make room there and ask again"
+
+
+def log_no_room(folder: str) -> str:
+    """In the place of lines that an engine's log could not take; other programs' words for it are what is looked for."""
+    return f"no space left on device ({folder})"
+
+
 def child_died_loading(model: str, status: str, last: Sequence[str]) -> str:
     said = f"; it said last: {' | '.join(last)}" if last else ""
     return f"the engine for '{model}' stopped while loading ({status}){said}"
@@ -2202,8 +2290,30 @@ def pull_interrupted(command: str) -> str:
     return f"interrupted: what came is kept, and {command} goes on from there"
 
 
+def pull_same_command() -> str:
+    """In the place of a command that would show a secret."""
+    return "the same command"
+
+
+def pull_daemon_lost(why: str, command: str) -> str:
+    return f"{why}; what came is kept, and {command} goes on from there"
+
+
 def pulled(name: str, size: int, use: str) -> str:
-    return f"pulled '{name}' ({amount(size, size)}): {use}"
+    return f"pulled '{name}' ({size_told(size)}): {use}"
+
+
+def show_cut(lines: int) -> str:
+    return f"… ({lines} lines in all: -v shows them)"
+
+
+def adapter_came(path: str) -> str:
+    """A note before it says what is done with it."""
+    return f"pulled the adapter '{path}': models that it is laid over take it with their next request"
+
+
+def adapter_there(path: str) -> str:
+    return f"the adapter '{path}' is there already, as new as in its registry"
 
 
 def pulled_already(name: str, use: str) -> str:
@@ -2231,7 +2341,12 @@ def pull_part_spelling(text: str) -> str:
 
 
 def pull_left() -> str:
-    return "nobody waits for this download any more: it was stopped, and what came is kept for the next time"
+    """Also where another pull of the same files goes on."""
+    return "whoever asked for this pull has left: it was stopped, and what came is kept for the next time"
+
+
+def pull_shutting_down() -> str:
+    return "the daemon is stopping: what came is kept, and the same pull goes on from there when it is back"
 
 
 def shutting_down() -> str:
@@ -2316,6 +2431,10 @@ def search_nothing(word: str) -> str:
 
 def search_left_out(count: int) -> str:
     return f"{count} more whose versions are not known were left out: blazar search without --quiet shows them"
+
+
+def search_too_large(count: int) -> str:
+    return f"{count} more that are too large for this machine were left out: blazar search without --quiet shows them"
 
 
 def search_about(repo: str) -> str:
@@ -2526,8 +2645,34 @@ def remote_bad_token(variable: str) -> str:
     return f"{variable} holds characters that no token has: copy it anew"
 
 
-def remote_slow(host: str, seconds: float) -> str:
-    return f"{host} sent nothing for {seconds:g} s; try again"
+def remote_slow(host: str, seconds: float, times: int = 1) -> str:
+    often = f", {times} times in a row" if times > 1 else ""
+    return f"{host} sent nothing for {seconds:g} s{often}; try again"
+
+
+def remote_was_silent() -> str:
+    """`remote_asked_again` has the sentence."""
+    return "sent nothing"
+
+
+def remote_was_crowded() -> str:
+    """`remote_asked_again` has the sentence."""
+    return "answers no more requests for now"
+
+
+def remote_was_failing() -> str:
+    """`remote_asked_again` has the sentence."""
+    return "is in trouble"
+
+
+def remote_asked_again(host: str, why: str, what: str, seconds: float, turn: str) -> str:
+    """`turn` is `remote_try`."""
+    return f"{host} {why}: asking again for {what} in {max(1, ceil(seconds))} s ({turn})"
+
+
+def remote_try(number: int, most: int) -> str:
+    """`remote_asked_again` has the sentence; which one comes next."""
+    return f"try {number} of {most}"
 
 
 def remote_hidden(what: str, host: str, token: str) -> str:
@@ -2576,6 +2721,13 @@ def remote_web_page() -> str:
 
 def remote_astray(host: str, to: str) -> str:
     return f"{host} sends us on to {to}, which is not followed"
+
+
+def remote_led_inside(host: str, name: str, address: str, where: str) -> str:
+    """`host` sent us on to `name`; "": it is that. `where` is the setting that names what may lie inside, if one does."""
+    begin = f"{host} sends us on to {name}, which resolves" if host else f"{name} resolves"
+    what_to_do = f"; if it is meant to, name it in {where}" if where else ""
+    return f"{begin} to {address}, an address inside this network: nothing was asked there{what_to_do}"
 
 
 def remote_realm_astray(host: str, realm: str) -> str:
@@ -2645,14 +2797,8 @@ def remote_layer_differs(name: str, kind: str) -> str:
     return f"the {kind} of {name} is not what its digest promises"
 
 
-def remote_layer_large(name: str, kind: str, most: int) -> str:
-    """`remote_garbled` begins the sentence."""
-    return f"the {kind} of {name} is larger than {most >> 20} MiB"
-
-
-def remote_layer_unreadable(name: str, kind: str) -> str:
-    """`remote_garbled` begins the sentence."""
-    return f"the {kind} of {name} cannot be read"
+def remote_words_left(name: str, left: Sequence[str]) -> str:
+    return f"left out of what the registry says beside {name}: {', '.join(left)}"
 
 
 def remote_tensors_only(name: str) -> str:
@@ -3032,6 +3178,10 @@ def key_of_variable(name: str) -> str:
 
 def key_models_empty() -> str:
     return "models has to name a model at least: null lets the key use all of them, and manage the server"
+
+
+def key_model_unnamed() -> str:
+    return "'models' must be names, none of them empty: name a model that blazar list shows, or leave it out"
 
 
 def key_model_missing(key: str, model: str) -> str:
@@ -3542,6 +3692,22 @@ def prompt_not_shown(model: str) -> str:
         f"the template of '{model}' could not be rendered with the request's tools written into it; see blazar logs {model}, "
         "give the model another one (chat_template), or send no tools"
     )
+
+
+def doctor_cache_no_embedder() -> str:
+    return "it is enabled and finds nothing: the catalog has no embedding model"
+
+
+def doctor_cache_import() -> str:
+    return "blazar search embedding finds some; pull one and pin it, or set semantic_cache.enabled to false"
+
+
+def doctor_cache_none_serves() -> str:
+    return "it is enabled and finds nothing while no embedding model serves"
+
+
+def doctor_cache_pin(model: str) -> str:
+    return f'pin = true in [model_overrides."{model}"] keeps it loaded'
 
 
 def cache_without_embedder() -> str:
@@ -4589,13 +4755,15 @@ def catalog_foreign(path: str, found: int) -> str:
 
 
 def _size(size: int) -> str:
-    """In MiB where GiB would read as nothing."""
-    return f"{size / 2**30:.2f} GiB" if size >= 0.01 * 2**30 or not size else f"{size / 2**20:.2f} MiB"
+    """As every list has it."""
+    return size_told(size)
 
 
 def _room(size: int) -> str:
     """So exactly that what is needed and what is free can be told apart."""
-    return f"{size / 2**30:.1f} GiB" if size >= 10 * 2**30 else amount(size, size)
+    if size >= 2**30:
+        return f"{size / 2**30:.1f} GiB" if size >= 10 * 2**30 else size_told(size)
+    return f"{size / 2**20:.1f} MiB" if size >= 2**20 else size_told(size)
 
 
 def _gib(size: int) -> str:
@@ -4788,7 +4956,7 @@ def doctor_no_models() -> str:
 
 
 def doctor_import_remedy() -> str:
-    return "add a GGUF file: blazar import PATH"
+    return "download a model: blazar pull REF, or add a file: blazar import PATH"
 
 
 def doctor_model_remedy(name: str) -> str:
@@ -4977,6 +5145,14 @@ def model_there_already(name: str, use: str) -> str:
 
 def use_text(name: str) -> str:
     return f"blazar run {name}"
+
+
+def pull_unserved(name: str, why: str) -> str:
+    return f"nothing here serves {name} yet: {why}"
+
+
+def use_unserved(why: str) -> str:
+    return f"nothing here serves it yet: {why}"
 
 
 def use_drawing() -> str:

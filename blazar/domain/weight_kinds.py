@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple, TypeGuard
 
+from blazar.domain.architectures import is_architecture
 from blazar.domain.kinds import Weights
 
 QUANTIZED_SAFETENSORS_TOKENS: Final = ("awq", "gptq", "fp8")
@@ -148,7 +149,7 @@ def arch_of(config: Mapping[str, Any]) -> str:
         classes = config.get("architectures")
         first = classes[0] if isinstance(classes, list) and classes else ""
         kind = re.sub(r"(For\w+|Model|LMHeadModel)$", "", first).lower() if isinstance(first, str) else ""
-    return kind if 0 < len(kind) <= 64 and kind.isprintable() and not kind.isspace() else ""
+    return kind if is_architecture(kind.replace(".", "_")) else ""  # a few repositories number theirs
 
 
 def info_of(config: Mapping[str, Any]) -> dict[str, int]:

@@ -98,3 +98,8 @@ def _label(path: str) -> str:
     """The quantisation from the name, else from its folder (`Q8_0/model-00001-of-00002.gguf`), else the name itself."""
     folder, _, name = path.rpartition("/")
     return quant_of(name) or quant_of(folder) or name.removesuffix(SUFFIX)
+
+
+def came_along(path: str) -> bool:
+    """Whether it is the link of a LoRA that came with a model: `@lora-` after the model's name, as files spell it."""
+    return "%40lora-" in path.replace("\\", "/").rpartition("/")[2]

@@ -55,9 +55,11 @@ class MemoryModelCatalog(ModelCatalog):
         self._rows[model.name] = model
         self._revision += 1
 
-    def remove_model(self, name: str) -> bool:
-        if self._rows.pop(name, None) is None:
+    def remove_model(self, name: str, known: Model | None = None) -> bool:
+        row = self._rows.get(name)
+        if row is None or (known is not None and not row.is_entry(known)):
             return False
+        del self._rows[name]
         self._revision += 1
         return True
 

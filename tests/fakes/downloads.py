@@ -17,6 +17,8 @@ class FakeDownloads(Downloads):
         self.fetched: list[str] = []
         self.met: Callable[[Wanted], None] = lambda _: None
         self.why: BlazarError | None = None
+        self.says, self._notes = "", list[Callable[[str], None]]()
+        """What is told of each file."""
 
     def fetch(self, wanted: Wanted, told: Told) -> None:
         self.met(wanted)
@@ -25,6 +27,8 @@ class FakeDownloads(Downloads):
         self.fetched.append(wanted.url)
         if wanted.url not in self.content:
             raise NotFound(teaching.download_gone(wanted.name, "registry.example"))
+        for notes in self._notes if self.says else ():
+            notes(self.says)
         data, path = self.content[wanted.url], Path(wanted.path)
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f"{path.name}.part")
@@ -35,6 +39,9 @@ class FakeDownloads(Downloads):
         part.write_bytes(data)
         part.replace(path)
         told(len(data), len(data))
+
+    def tells(self, notes: Callable[[str], None]) -> None:
+        self._notes = [notes]
 
     def came(self, path: str) -> int:
         part = Path(f"{path}.part")

@@ -28,5 +28,8 @@ class MemoryOverlays(Overlays):
         if source in self.kept:
             self.kept[target] = self.kept[source]
 
+    def check_writable(self, name: str) -> None:
+        """Memory is."""
+
     def forget(self, name: str) -> None:
         self.kept.pop(name, None)

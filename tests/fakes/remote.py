@@ -1,6 +1,6 @@
 """A registry in memory: listings by reference, fronts of files by what they are called."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self
 
@@ -58,6 +58,8 @@ class MemoryRegistry(RemoteModels):
         self.opened: list[str] = []
         self.closed = 0
         self.stopped: BlazarError | None = None
+        self.pauses: list[str] = []
+        self.waits: Callable[[str], None] = lambda _: None
 
     def listing(self, ref: RemoteRef) -> Listing:
         self._check()
@@ -73,6 +75,8 @@ class MemoryRegistry(RemoteModels):
 
     def parcel(self, ref: RemoteRef) -> Parcel:
         self._check()
+        for pause in self.pauses:
+            self.waits(pause)
         if str(ref) not in self.parcels:
             raise NotFound(teaching.remote_not_found(str(ref), "registry.example", None))
         return self.parcels[str(ref)]
@@ -92,6 +96,9 @@ class MemoryRegistry(RemoteModels):
         self._check()
         self.opened.append(file.name)
         return MemorySource(file, self.fronts.get(file.name, b""))
+
+    def tells(self, waits: Callable[[str], None]) -> None:
+        self.waits = waits
 
     def stop(self, why: BlazarError) -> None:
         self.stopped = why

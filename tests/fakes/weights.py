@@ -145,6 +145,9 @@ class MemoryWeightFiles(WeightFiles):
     def vet_elsewhere(self, source: Source, roles: Sequence[str]) -> None:
         """Nothing in memory draws."""
 
+    def vet_part_elsewhere(self, source: Source, role: str) -> None:
+        """Nor is it a part."""
+
     def link(self, name: str, files: tuple[str, ...], names: tuple[str, ...] = ()) -> tuple[tuple[str, ...], bool]:
         if gone := self.missing(files):
             raise NotFound(teaching.no_such_file(gone))
@@ -165,6 +168,9 @@ class MemoryWeightFiles(WeightFiles):
         self.content |= {target: self.content.pop(file) for file, target in zip(files, targets, strict=True)}
         return targets
 
+    def check_writable(self) -> None:
+        """Memory is."""
+
     def unlink(self, files: tuple[str, ...], folder: str = "") -> None:
         for file in files:
             parent = file.rpartition("/")[0]
@@ -173,6 +179,9 @@ class MemoryWeightFiles(WeightFiles):
 
     def missing(self, files: tuple[str, ...]) -> str | None:
         return next((file for file in files if file not in self.content), None)
+
+    def stamp(self, path: str) -> str:
+        return str(self.content.get(path, ""))
 
     def same(self, files: tuple[str, ...], others: tuple[str, ...]) -> bool:
         if gone := self.missing((*files, *others)):

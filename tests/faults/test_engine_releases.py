@@ -225,8 +225,9 @@ def test_another_repository_and_another_place_of_files(house: House) -> None:
     assert house.json("install")["source"] == f"{house.host.url}/files/b11434/{name}"
 
 
-def test_h9_an_interrupt_ends_a_download_and_keeps_what_came(house: House) -> None:
-    """Exit code 130 within a second or so; the next run goes on where this one ended."""
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_h9_an_interrupt_ends_a_download_and_keeps_what_came(house: House, number: signal.Signals, code: int) -> None:
+    """Within a second or so, and says so; the next run goes on where this one ended."""
     house.host.publish([house.row("b11434", Served(house.archives["b11434"], pace=0.02))])
     served = house.served("b11434")
     words = [sys.executable, "-m", "blazar", "engine", "install"]
@@ -239,9 +240,9 @@ def test_h9_an_interrupt_ends_a_download_and_keeps_what_came(house: House) -> No
         lines = iter(process.stderr.readline, "")
         assert any("(10 %)" in line for line in lines)
         began = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        process.stderr.read()
-        assert process.wait(10) == 130
+        process.send_signal(number)
+        assert process.stderr.read().endswith("error: interrupted\n")
+        assert process.wait(10) == code
         assert time.monotonic() - began < 2.0
         watchdog.cancel()
     assert len(list(house.downloads.glob("*.part"))) == 1

@@ -20,6 +20,8 @@ left, link = int(sys.argv[1]), os.link
 
 def dying(*words):
     global left
+    if str(words[1]).endswith(".probe"):  # tries out whether links can be: none of the model's
+        return link(*words)
     if left == 0:
         os.kill(os.getpid(), signal.SIGKILL)
     left -= 1

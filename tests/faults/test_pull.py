@@ -183,13 +183,13 @@ def test_a_daemon_that_was_killed_goes_on_where_it_was(rig: Rig) -> None:
 
 
 def test_a_stop_of_the_daemon_ends_pulls_and_says_so(rig: Rig) -> None:
-    """At once, with a sentence for whoever waits."""
+    """At once, with a sentence for whoever waits: what came is kept, as where a client leaves."""
     client = Client(rig.daemon)
     assert client.begun.wait(WATCHDOG)
     began = time.monotonic()
     assert rig.daemon.stop() == 0
     assert time.monotonic() - began < 10
-    assert client.end()[-1] == {"error": teaching.shutting_down()}
+    assert client.end()[-1] == {"error": teaching.pull_shutting_down()}
 
 
 def test_h5_a_set_of_shards_goes_on_at_the_file_that_was_missing(rig: Rig, tmp_path: Path) -> None:
@@ -260,6 +260,45 @@ def test_h9_ctrl_c_on_the_verb_leaves_with_130_and_stops_the_daemon_s_pull(rig: 
     rig.spoil()
     assert rig.daemon.must("pull", HUB).startswith("pulled 'tiny-q4_0'")
     assert rig.stored.sent < 2 * SIZE
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_h9_an_order_to_end_says_what_is_kept(tmp_path: Path, data: bytes, running: bool) -> None:
+    """As Ctrl-C, with the code that shells have for it; the same words go on from there."""
+    rig = Rig(tmp_path, data)
+    try:
+        if running:
+            rig.daemon.start()
+        words = [sys.executable, "-m", "blazar", "pull", HUB]
+        with subprocess.Popen(
+            words, env=rig.daemon.env, cwd=tmp_path, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        ) as verb:
+            assert wait_until(lambda: rig.stored.sent > SIZE // 4, WATCHDOG)
+            verb.send_signal(signal.SIGTERM)
+            _, said = verb.communicate(timeout=WATCHDOG)
+        told = f"error: {teaching.pull_interrupted(f'blazar pull {HUB}')}"
+        assert (verb.returncode, said.splitlines()[-1]) == (143, told)
+        assert wait_until(lambda: "a pull that has not ended left" in rig.daemon.cli("doctor").stdout, WATCHDOG)
+        rig.spoil()
+        assert rig.daemon.must("pull", HUB).startswith("pulled 'tiny-q4_0'")
+        assert rig.stored.sent < 2 * SIZE
+        assert "a pull that has not ended left" not in rig.daemon.cli("doctor").stdout
+    finally:
+        rig.registry.close()
+        rig.daemon.stop()
+
+
+def test_a_verb_whose_daemon_stops_says_what_is_kept(rig: Rig) -> None:
+    """Killed or told to: the same words go on from there."""
+    words = [sys.executable, "-m", "blazar", "pull", HUB]
+    with subprocess.Popen(
+        words, env=rig.daemon.env, cwd=rig.daemon.home, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as verb:
+        assert wait_until(lambda: rig.stored.sent > SIZE // 4, WATCHDOG)
+        rig.daemon.kill()
+        _, said = verb.communicate(timeout=WATCHDOG)
+    last = said.splitlines()[-1]
+    assert (verb.returncode, f"what came is kept, and blazar pull {HUB} goes on from there" in last) == (1, True)
 
 
 def test_h9_without_a_daemon_the_verb_does_it(tmp_path: Path, data: bytes) -> None:

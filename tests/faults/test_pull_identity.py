@@ -12,6 +12,7 @@ from blazar.composition.local import Local
 from blazar.composition.pulling import pull_here
 from blazar.domain import teaching
 from blazar.domain.errors import BlazarError, Conflict, Malformed
+from blazar.domain.references import kept_address
 from tests.support.gguf_files import tiny
 from tests.support.model_registry import ModelRegistry, digest_of
 from tests.support.registry_faults import Stored
@@ -203,14 +204,17 @@ def test_no_sentence_repeats_a_secret(local: Local, reference: str) -> None:
     assert "s3cret" not in str(told.value)
 
 
-def test_a_signature_is_kept_to_pull_again_and_shown_to_nobody(local: Local, registry: ModelRegistry) -> None:
-    """`show --json` says where it came from without it."""
+def test_a_signature_is_told_again_and_shown_to_nobody(local: Local, registry: ModelRegistry) -> None:
+    """`show --json` says where it came from without it; the row has its hash, by which the same address is known."""
     registry.network.given["/m.gguf"] = Stored(GOOD, '"v1"')
     reference = f"{registry.network.url}/m.gguf?sig=s3cret"
     pulled, _ = _pull(local, reference)
     assert pulled.model is not None
     assert pulled.model.origin is not None
-    assert pulled.model.origin.reference == reference
+    assert pulled.model.origin.reference == kept_address(reference)
+    assert "s3cret" not in str(pulled.model)
+    registry.network.given["/m.gguf"] = Stored(EVIL, '"v2"')
+    assert _pull(local, reference)[0].fresh is True
     shown = local.models().show("m", verbose=False)
     assert shown["pulled_from"] == f"{registry.network.url}/m.gguf"
     assert "s3cret" not in str(shown)

@@ -11,8 +11,9 @@ import pytest
 
 from tests.support.daemon import ONE_THREAD, WATCHDOG, Daemon, wait_until
 from tests.support.engine import recorded, stub_server
-from tests.support.gguf_files import tiny
+from tests.support.gguf_files import Gguf, tiny
 from tests.support.model_registry import ModelRegistry
+from tests.support.safetensors_files import MLX, model_folder
 
 HELLO = [{"role": "user", "content": "hi"}]
 
@@ -119,3 +120,55 @@ def test_who_asks_behind_an_update_gets_the_new_weights(rig: Rig) -> None:
     assert long == [200]
     children = [row["pid"] for row in rig.chats()]
     assert children[0] == children[1] != children[2]
+
+
+def _adapter(mark: int) -> bytes:
+    pairs = [("general.architecture", "llama"), ("general.type", "adapter"), ("adapter.type", "lora"), ("mark", mark)]
+    return Gguf(pairs, tiny().rows).build()
+
+
+def test_an_adapter_that_is_pulled_anew_is_taken_by_who_has_it_loaded(rig: Rig) -> None:
+    """Neither its path nor any row or setting changes: the next request gets the new one all the same. One that is no newer evicts nobody."""
+    rig.pull()
+    rig.registry.publish_hub("acme/lora-GGUF", {"lora-F16.gguf": _adapter(1)})
+    assert "pulled the adapter" in rig.daemon.must("pull", "acme/lora-GGUF")
+    (path,) = (rig.daemon.data / "models" / "adapters").glob("*.gguf")
+    rig.daemon.must("config", "set", "model_overrides.team/scripted.loras", json.dumps([str(path)]))
+    assert rig.chat() == 200
+    assert "is there already" in rig.daemon.must("pull", "acme/lora-GGUF")
+    assert rig.chat() == 200
+    rig.registry.publish_hub("acme/lora-GGUF", {"lora-F16.gguf": _adapter(2)})
+    rig.daemon.must("pull", "acme/lora-GGUF")
+    assert path.read_bytes() == _adapter(2)
+    assert rig.chat() == 200
+    first, second, third = (row["pid"] for row in rig.chats())
+    assert first == second != third
+
+
+def test_a_copy_is_what_its_source_is(rig: Rig) -> None:
+    """What the registry says, what a person set instead, and what they took out; and `show` says what the registry said."""
+    rig.pull()
+    rig.daemon.must("config", "set", "model_overrides.team/scripted.ctx", "1024")
+    rig.daemon.must("config", "unset", "model_overrides.team/scripted.extra_args")
+    rig.daemon.must("cp", rig.name, "mine")
+    overrides = tomllib.loads(rig.daemon.config_file.read_text())["model_overrides"]
+    assert overrides == {"team/scripted": {"ctx": 1024}, "mine": {"ctx": 1024}}
+    said = json.loads(rig.daemon.must("show", "mine", "--json"))["overlay"]
+    assert said["parameters"] == {"num_ctx": 512, "seed": 1}
+    rig.daemon.must("rm", "mine")
+    assert set(tomllib.loads(rig.daemon.config_file.read_text())["model_overrides"]) == {"team/scripted"}
+
+
+def test_what_nothing_serves_is_not_recommended(rig: Rig, tmp_path: Path) -> None:
+    """By the daemon's engines: it came, and the sentence says how to get the engine that it needs."""
+    folder = model_folder(tmp_path / "tiny-mlx", MLX)
+    rig.registry.publish_hub("acme/mlx", {file.name: file.read_bytes() for file in folder.iterdir()})
+    ran = rig.daemon.cli("pull", "acme/mlx")
+    assert "note: nothing here serves mlx yet: only mlx-lm" in ran.stderr, "before it comes"
+    said = ran.stdout
+    assert "blazar engine install --kind mlx" in said
+    assert "blazar run" not in said
+    assert (
+        "blazar engine install --kind mlx"
+        in rig.daemon.ask("POST", "/api/pull", {"model": "acme/mlx", "stream": False}).json()["unserved"]
+    )

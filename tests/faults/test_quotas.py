@@ -103,6 +103,10 @@ def test_a_request_that_was_refused_for_another_burns_nothing(cases: Daemon) -> 
         assert (refused.status, refused.headers["retry-after"]) == (429, "1")
         assert "(max_concurrent)" in message(refused)
         assert refused.headers["x-ratelimit-remaining-requests"] == "1"
+    told = cases.ask("GET", "/api/why?key=single&status=429", headers=bearer("admin")).json()["requests"]
+    assert [row["model"] for row in told] == ["m"], (
+        "a refusal's record names the model, though nothing was read of it before"
+    )
     assert wait_until(lambda: ask(cases, "single", "stub:tokens=1", model="nobody").status == 404, WATCHDOG)
     answer = ask(cases, "single", "C")
     assert (answer.status, answer.headers["x-ratelimit-remaining-requests"]) == (200, "0")

@@ -139,6 +139,8 @@ class FakeModels:
     def __init__(self) -> None:
         self.rows: dict[str, Model] = {}
         self.projectors: dict[str, str] = {}
+        self.overlay: dict[str, Any] = {}
+        self.unserved_because = ""
         self.judged: dict[str, tuple[str, str]] = {}
         self.created: list[tuple[str, Overlay, bool]] = []
         self.pulls: list[tuple[Any, ...]] = []
@@ -167,10 +169,14 @@ class FakeModels:
 
     def show(self, name: str, *, verbose: bool) -> dict[str, Any]:
         row = self._get(name)
-        return {"name": row.name, "size": row.size, **({"metadata": {"a.b": 1}} if verbose else {})}
+        laid = {"overlay": self.overlay} if self.overlay else {}
+        return {"name": row.name, "size": row.size, **laid, **({"metadata": {"a.b": 1}} if verbose else {})}
 
     def projector(self, model: Model) -> str:
         return self.projectors.get(model.name, "")
+
+    def unserved(self, model: Model) -> str:
+        return self.unserved_because
 
     def remove(self, name: str) -> str:
         return self.rows.pop(self._get(name).name).name

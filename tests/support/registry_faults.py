@@ -8,8 +8,8 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 _RANGE = re.compile(r"bytes=(\d+)-(\d*)")
-_MOST = 1 << 30
-"""Bytes of one `sendfile`."""
+_MOST = 1 << 22
+"""Bytes of one `sendfile`, which are counted when it returns: what was sent is known as exactly."""
 
 
 @dataclass
@@ -54,6 +54,12 @@ class Stored:
     sent: int = 0
     began: threading.Event = field(default_factory=threading.Event)
     """Set when the first body begins."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def count(self, sent: int) -> None:
+        """From any thread."""
+        with self._lock:
+            self.sent += sent
 
     @property
     def size(self) -> int:
@@ -172,7 +178,7 @@ class Serving:
             self._pieces(fault, start, fault.flip)
             (byte,) = self._read(fault.flip, fault.flip + 1)
             self._socket.sendall(bytes([byte ^ 1]))
-            self._stored.sent += 1
+            self._stored.count(1)
             start = fault.flip + 1
         self._pieces(fault, start, end)
 
@@ -188,7 +194,7 @@ class Serving:
     def _piece(self, start: int, end: int) -> None:
         if isinstance(self._stored.data, bytes):
             self._socket.sendall(memoryview(self._stored.data)[start:end])
-            self._stored.sent += end - start
+            self._stored.count(end - start)
             return
         with self._stored.data.open("rb") as file:
             while start < end:
@@ -196,7 +202,7 @@ class Serving:
                 if count == 0:
                     raise ConnectionAbortedError
                 start += count
-                self._stored.sent += count
+                self._stored.count(count)
 
     def _read(self, start: int, end: int) -> bytes:
         if isinstance(self._stored.data, bytes):

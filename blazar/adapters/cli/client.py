@@ -73,6 +73,12 @@ class DaemonClient:
         except ValueError as garbled:
             raise Fault(teaching.daemon_not_ours(self.url)) from garbled
 
+    def remove(self, body: Any) -> str:
+        """What the catalog called the model that is gone; "" from a daemon that does not say."""
+        with self._request("DELETE", "/api/delete", body, None) as answer:  # drains for up to 30 s first (D4)
+            answer.read()
+            return answer.header("x-blazar-model")
+
     def stream(self, path: str, body: Any) -> "Answer":
         """POST, and an answer whose NDJSON lines are read as they come; close it to abort."""
         return self._request("POST", path, body, None)
@@ -187,6 +193,11 @@ class Answer:
         """Raise what an error answer says."""
         if self.status >= 400:
             raise _said(self._url, self.status, self.read())
+
+    def header(self, name: str) -> str:
+        """Empty where there is none."""
+        assert self._response is not None
+        return self._response.getheader(name) or ""
 
     def read(self) -> bytes:
         """The rest of the body."""

@@ -12,6 +12,7 @@ USAGE = 2
 TAKEN = 3  # pairs with RestartPreventExitStatus=3 of the service unit (contract)
 UNREACHABLE = 4
 INTERRUPTED = 130
+TERMINATED = 143  # 128 + SIGTERM, as a shell says of whatever ends by it
 BROKEN_PIPE = 141  # 128 + SIGPIPE, as any Unix tool whose reader left
 
 

@@ -16,6 +16,7 @@ EXIT_CODES = (
     ("3", "the address or the data folder is taken"),
     ("4", "no daemon answers"),
     ("130", "interrupted"),
+    ("143", "ended by SIGTERM"),
 )
 ENVIRONMENT = (
     ("BLAZAR_HOST", "the daemon to talk to, as --host"),
@@ -387,7 +388,7 @@ def _add_models(verbs: Family) -> None:
     remove.add_argument(
         "-f", "--force", action="store_true", help="stop a running engine at once, requests in flight are cut"
     )
-    copy = verbs.add("cp", "give a model a second name; takes no space")
+    copy = verbs.add("cp", "give a model a second name, with what is set for it; takes no space")
     copy.add_argument("source", metavar="SRC")
     copy.add_argument("target_name", metavar="DST")
     create = verbs.add("create", "create a model from a Modelfile: other settings on the same weights, copied nowhere")

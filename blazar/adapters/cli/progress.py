@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from blazar.adapters.cli.ending import terminable
 from blazar.adapters.cli.render import Style, duration, is_terminal, safe_text
 from blazar.domain import teaching
 
@@ -21,16 +22,20 @@ Told = Callable[[str, int, int], None]
 
 @contextmanager
 def downloading(args: argparse.Namespace, stream: TextIO | None = None) -> Iterator[Told]:
-    """What to tell of bytes: a file's name, how many are there, how many there will be. The bar is gone afterwards."""
+    """What to tell of bytes: a file's name, how many are there, how many there will be. The bar is gone afterwards.
+
+    An order to end is heard meanwhile, as Ctrl-C is.
+    """
     stream = stream or sys.stderr
-    if args.quiet or args.json:
-        yield lambda *_: None
-        return
-    view = Bar(stream) if is_terminal(stream) else Lines(stream)
-    try:
-        yield view.tell
-    finally:
-        view.end()
+    with terminable():
+        if args.quiet or args.json:
+            yield lambda *_: None
+            return
+        view = Bar(stream) if is_terminal(stream) else Lines(stream)
+        try:
+            yield view.tell
+        finally:
+            view.end()
 
 
 LONGEST = 100

@@ -6,6 +6,8 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
+from blazar.domain.pace import size_told
+
 GIB, MIB = 2**30, 2**20
 _WORD = 40
 """Characters up to which several parts of a list share a line; paths do not."""
@@ -95,8 +97,8 @@ def safe_text(text: str) -> str:
 
 
 def size(count: float) -> str:
-    """Bytes in GiB, the one unit of all listings (case B20); in MiB where that would be 0.00 of something."""
-    return f"{count / GIB:.2f} GiB" if count >= GIB / 100 or not count else f"{count / MIB:.2f} MiB"
+    """Bytes in GiB, the unit of all listings (case B20); in a smaller one where that would read as next to nothing, as sentences do."""
+    return size_told(int(count))
 
 
 def duration(seconds: float) -> str:

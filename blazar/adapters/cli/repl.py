@@ -28,6 +28,10 @@ class Talk(Protocol):
         ...
 
 
+def _silent(_: str) -> None:
+    """Where nobody is greeted."""
+
+
 class Repl:
     """`read` gives the next line for a prompt, or raises EOFError; `write` prints a line of ours."""
 
@@ -38,12 +42,15 @@ class Repl:
         self.extra: dict[str, Any] = {}  # think, format, keep_alive: fields beside the options
         self.verbose = False
         self.hide = ""
+        self.greet: Callable[[str], None] = _silent
+        """Hears which model it is, once that is there: it may have to be downloaded first."""
         self.messages: list[dict[str, str]] = []
         self._talk, self._read, self._write = talk, read, write
 
     def run(self) -> None:
         """Until /bye or the end of the input."""
         self.model = self._talk.load(self.model)
+        self.greet(self.model)
         while True:
             try:
                 text = self._next()

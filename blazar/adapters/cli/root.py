@@ -65,6 +65,10 @@ class Models(Protocol):
         """The encoder for pictures that goes with its files, "" where there is none."""
         ...
 
+    def unserved(self, model: "Model") -> str:
+        """Why no engine here serves it, and what to do about that; "" where one does."""
+        ...
+
     def remove(self, name: str) -> str:
         """The name of the row that went."""
         ...

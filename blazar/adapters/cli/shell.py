@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from blazar.adapters.cli import exits
+from blazar.adapters.cli.ending import Terminated
 from blazar.adapters.cli.parser import UsageError, build_parser, parse
 from blazar.adapters.cli.root import Root
 from blazar.adapters.cli.verbs import find_verb
@@ -35,7 +36,8 @@ def _guarded(act: Callable[[], int], *, as_json: bool) -> int:
     except BlazarError as refused:
         return exits.report_error(refused, as_json=as_json)
     except KeyboardInterrupt as stop:  # with words where something is left that should be known
-        return exits.report(str(stop) or teaching.interrupted(), exits.INTERRUPTED, as_json=as_json)
+        code = exits.TERMINATED if isinstance(stop, Terminated) else exits.INTERRUPTED
+        return exits.report(str(stop) or teaching.interrupted(), code, as_json=as_json)
     except BrokenPipeError:
         _silence_stdout()
         return exits.BROKEN_PIPE

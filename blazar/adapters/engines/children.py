@@ -5,6 +5,7 @@ follows the thread that started the child (D32).
 """
 
 import asyncio
+import errno
 import json
 import logging
 import os
@@ -279,7 +280,9 @@ class SubprocessChildren(Children):
         try:
             child = SubprocessChild(self, plan, self.specs[plan.kind])
         except OSError as error:
-            raise SpawnFailed(teaching.spawn_failed(plan.model, error.strerror or str(error))) from error
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            why = teaching.spawn_no_room(str(self.run_dir)) if full else error.strerror or str(error)
+            raise SpawnFailed(teaching.spawn_failed(plan.model, why)) from error
         self._live.add(child)
         return child
 

@@ -2,12 +2,14 @@
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from blazar.domain import teaching
 from blazar.domain.names import file_stem
 from blazar.domain.socket_paths import SUFFIX, socket_name
 from blazar.domain.tails import last_lines, tail
@@ -119,8 +121,19 @@ class RunFiles:
             return ""
 
     def last_lines(self, count: int) -> list[str]:
-        """The newest lines that say something, oldest first, each cut to a length that fits an error message."""
-        return last_lines(self.tail(), count)
+        """The newest lines that say something, oldest first, each cut to a length that fits an error message.
+
+        Where the log has no room, what the child said last is lost, and that stands in its place.
+        """
+        told = [*last_lines(self.tail(), count), *([teaching.log_no_room(str(self.folder))] if self._is_full() else [])]
+        return told[-count:] if count > 0 else []
+
+    def _is_full(self) -> bool:
+        """Not a byte; what is kept for the system's own does not count."""
+        try:
+            return shutil.disk_usage(self.folder).free == 0
+        except OSError:
+            return False
 
     def trim_log(self) -> int:
         """Cut a log that has grown too large; its tail becomes the old log. Bytes cut away."""

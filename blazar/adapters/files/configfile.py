@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from blazar.adapters.files.configsource import LARGEST, bytes_of, source_of
-from blazar.adapters.files.rewriting import rewrite
+from blazar.adapters.files.rewriting import check_rewritable, rewrite
 from blazar.application.config import bootstrap
 from blazar.application.config.layers import Loaded, load_config
 from blazar.application.config.rules import World
@@ -75,6 +75,12 @@ def change_config(path: Path, edit: Callable[[str], str], *, private: bool = Fal
         if _says_so_already(path, edit):  # a file that must not be written is no trouble where nothing is to be written
             return False
         raise
+
+
+def check_config_writable(path: Path) -> None:
+    """Raises `StoreTrouble` for a file that could not be changed; changes nothing."""
+    with _writing(path, teaching.config_not_written):
+        check_rewritable(path)
 
 
 def _says_so_already(path: Path, edit: Callable[[str], str]) -> bool:

@@ -12,7 +12,7 @@ from blazar.adapters.files import torchzip
 from blazar.adapters.files.gguf import Header, read_header
 from blazar.adapters.files.gguf_facts import fingerprint, quant_name
 from blazar.adapters.files.gguf_shape import parse_source
-from blazar.adapters.files.safetensors import names_in_source, read_safetensors
+from blazar.adapters.files.safetensors import read_safetensors, shapes_in_source
 from blazar.application.ports.weights import FileFacts, Source
 from blazar.domain import teaching
 from blazar.domain.diffusion_sets import (
@@ -26,12 +26,13 @@ from blazar.domain.diffusion_sets import (
     part_of,
     unknown_drawing,
 )
-from blazar.domain.errors import BadModelFile, BadWeights, Malformed, NotFound, PartsMissing
+from blazar.domain.errors import BadModelFile, BadWeights, Malformed, NotFound, PartsMissing, PartsOfNoSet, WrongPart
 from blazar.domain.kinds import Weights
 from blazar.domain.weight_kinds import parameters_of, quant_label
 
 GGUF = ".gguf"
 SUFFIXES = (".safetensors", ".sft", GGUF, *torchzip.SUFFIXES)
+_MAGIC = b"GGUF"
 _FRONT = 512
 """Bytes in which a GGUF file says its architecture: converters write that first."""
 MOST_FILES = 16
@@ -94,7 +95,7 @@ def facts_of_set(main: Looked, parts: Parts) -> FileFacts:
     roles = [role for role, _ in parts]
     drawing = main.drawing or _trusted(main, roles)
     if drawing is None:
-        raise Malformed(teaching.parts_of_no_set(main.path), "path")
+        raise PartsOfNoSet(main.path)
     # First: a part that was named and is not there is what is wrong, whatever else lacks.
     looked = [(role, _look_at_part(role, path)) for role, path in sorted(parts, key=lambda part: ROLES.index(part[0]))]
     if lacking := drawing.missing(roles):
@@ -121,22 +122,60 @@ def facts_of_set(main: Looked, parts: Parts) -> FileFacts:
     )
 
 
+class _Elsewhere(NamedTuple):
+    """What the header of a file elsewhere says of it."""
+
+    shapes: Mapping[str, tuple[int, ...]]
+    arch: str = ""
+
+    @property
+    def drawing(self) -> Drawing | None:
+        return drawing_of(self.shapes, self.arch)
+
+    @property
+    def part(self) -> str:
+        return part_of(self.shapes, self.arch)
+
+
 def vet_source(source: Source, roles: Sequence[str]) -> None:
-    """Raises `PartsMissing` for a diffusion model elsewhere that needs more than `roles`; of anything else only the front is read."""
-    low = source.name.lower()
-    if low.endswith(GGUF):
+    """Raises `PartsMissing` for a diffusion model elsewhere that needs more than `roles`, and `WrongPart` for a part of one by itself.
+
+    `PartsOfNoSet` where it is none and parts are named for it; without any, of a GGUF file that holds anything else only the front is read.
+    """
+    if source.name.lower().endswith(GGUF) and not roles:
         front = source.read(_FRONT)
         if not any(name.encode() in front for name in GGUF_NAMES):
             return
         source.seek(0)
-        header = parse_source(source)
-        drawing = drawing_of((row.name for row in header.tensors), str(header.metadata.get("general.architecture", "")))
-    elif low.endswith((".safetensors", ".sft")):
-        drawing = drawing_of(names_in_source(source))
-    else:
-        return
+    found = _read_elsewhere(source)
+    drawing = found.drawing
+    if roles and drawing is None and (found.arch or found.part == "llm"):
+        raise PartsOfNoSet(source.name)
     if drawing is not None and (lacking := drawing.missing(roles)):
         raise PartsMissing(source.name, drawing.family.name, lacking)
+    if drawing is None and not roles and found.part not in ("", "llm"):
+        raise WrongPart(source.name, "", found.part)
+
+
+def vet_part_source(source: Source, role: str) -> None:
+    """Raises `WrongPart` for a file elsewhere that is another part than this for sure."""
+    found = _read_elsewhere(source)
+    _check_role(source.name, role, found.drawing, found.part)
+
+
+def _read_elsewhere(source: Source) -> _Elsewhere:
+    low = source.name.lower()
+    if low.endswith(GGUF) or _begins_as_gguf(source):  # a registry of layers calls them by no file's name
+        header = parse_source(source)
+        shapes = {row.name: row.shape[::-1] for row in header.tensors}
+        return _Elsewhere(shapes, str(header.metadata.get("general.architecture", "")))
+    return _Elsewhere(shapes_in_source(source) if low.endswith((".safetensors", ".sft")) else {})
+
+
+def _begins_as_gguf(source: Source) -> bool:
+    front = source.read(len(_MAGIC))
+    source.seek(0)
+    return front == _MAGIC
 
 
 def _trusted(main: Looked, roles: Sequence[str]) -> Drawing | None:
@@ -152,14 +191,17 @@ def _look_at_part(role: str, path: str) -> Looked:
         raise
     except BadModelFile as wrong:
         raise BadWeights(path, teaching.part_flaw(role, wrong.why)) from None
-    drawing = found.drawing
+    _check_role(path, role, found.drawing, found.part)
+    return found
+
+
+def _check_role(path: str, role: str, drawing: Drawing | None, part: str) -> None:
     draws = drawing is not None and not (
         drawing.decoder and role in DECODER
     )  # a checkpoint's own decoder may be asked for
-    part = MODEL if draws else found.part
+    part = MODEL if draws else part
     if contradicts(role, part):
-        raise Malformed(teaching.part_is_another(path, role, part), "with")
-    return found
+        raise WrongPart(path, role, part)
 
 
 def set_in(folder: Path, names: Sequence[str]) -> FileFacts | None:

@@ -6,13 +6,13 @@ An engine that believes a block count of four thousand million dies of it, in wa
 from collections.abc import Mapping
 from typing import Any
 
+from blazar.domain.architectures import is_architecture
 from blazar.domain.errors import BadModelFile
 
 MOST_BLOCKS = 4_096
 LARGEST = 2**31 - 1
 """Engines hold windows and widths in 32 bits, and the catalog must be able to store them."""
 
-LONGEST_ARCHITECTURE = 64
 _TEXTS = ("general.architecture", "general.name", "general.type", "tokenizer.chat_template")
 _COUNTS = (
     ".context_length",
@@ -83,7 +83,7 @@ def _flaw(key: str, value: Any) -> str | None:
 def _text_flaw(key: str, value: Any) -> str | None:
     if not isinstance(value, str):
         return f"is {_shown(value)}, not a text"
-    if key == "general.architecture" and not (0 < len(value) <= LONGEST_ARCHITECTURE and value.isprintable()):
+    if key == "general.architecture" and not is_architecture(value):
         return "is not the name of an architecture"
     return None
 

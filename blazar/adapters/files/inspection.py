@@ -18,7 +18,7 @@ from blazar.adapters.files.shards import files_of, models_in
 from blazar.application.ports.weights import FileFacts
 from blazar.domain import teaching
 from blazar.domain.diffusion_sets import drawing_of
-from blazar.domain.errors import BadModelFile, BadWeights, Malformed, NotFound
+from blazar.domain.errors import BadModelFile, BadWeights, Malformed, NotFound, WrongPart
 from blazar.domain.kinds import Weights
 
 if TYPE_CHECKING:  # the arithmetic is imported by those who count
@@ -142,7 +142,7 @@ def _safetensors(at: Path) -> FileFacts:
     if modelfolder.is_described(at.parent):
         return modelfolder.facts_of_folder(at.parent, at.name)
     if main.part not in ("", "llm"):
-        raise Malformed(teaching.part_alone(str(at), main.part), "path")
+        raise WrongPart(str(at), "", main.part)
     raise Malformed(teaching.no_model_config(str(at)), "path")
 
 

@@ -1,7 +1,9 @@
 """Files that clients sent and batches made, on disk: written beside, synced, renamed. Ids are names of ours, never a client's."""
 
+import errno
 import os
 import re
+import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -106,6 +108,20 @@ def sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def try_writing(folder: Path) -> None:
+    """Raises the `OSError` of a folder, or of the one that it is to be made in, that may not be written to. A full disk is none."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    probe = folder / f".{os.getpid()}-{threading.get_ident()}.probe"
+    try:
+        probe.touch()
+    except OSError as trouble:
+        if trouble.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+            raise
+    with suppress(OSError):
+        probe.unlink()
 
 
 @contextmanager

@@ -24,6 +24,8 @@ except ImportError:  # Windows: two processes that pull the same publish the sam
     _flock, _ALONE = None, 0
 
 LOCK = ".lock"
+PART, NOTE = ".part", ".part.json"
+"""What downloads call a file that is incomplete, and what they know of it."""
 POLL_SECS = 0.2
 _OURS = re.compile(r"[0-9a-f]{12}")
 """How such folders are called: the downloads of engines lie beside them."""
@@ -113,9 +115,7 @@ class DiskLanding(Landing):
         total, at = 0, Path(path)
         for partial in at.parent.glob(f"{glob.escape(at.name)}.*"):
             with suppress(OSError):
-                found = partial.lstat()
-                # It may be as long as the whole from the beginning: only its blocks take room.
-                total += getattr(found, "st_blocks", -(-found.st_size // _BLOCK)) * _BLOCK
+                total += _room(partial)
         return total
 
     def digest(self, path: str, check: Callable[[], None]) -> str:
@@ -175,6 +175,39 @@ class DiskLanding(Landing):
             with suppress(OSError), ExitStack() as held:
                 if _touched(folder) < older_than and self._taken(folder.name, held):
                     shutil.rmtree(folder)
+
+    def left(self) -> Iterator[tuple[str, tuple[str, ...], int]]:
+        """Folders with something in them that nobody works in: path, names of the files, bytes that they take. Changes nothing."""
+        for folder in sorted(self._root.iterdir()) if self._root.is_dir() else ():
+            if not _OURS.fullmatch(folder.name) or not folder.is_dir() or _is_worked_in(folder):
+                continue
+            with suppress(OSError):  # it goes meanwhile
+                files = [path for path in sorted(folder.rglob("*")) if _is_content(path)]
+                if files:
+                    names = tuple(dict.fromkeys(path.name.removesuffix(PART) for path in files))
+                    yield str(folder), names, sum(_room(path) for path in files)
+
+
+def _is_content(path: Path) -> bool:
+    """No lock, and no note of a download."""
+    return path.is_file() and not path.name.startswith(".") and not path.name.endswith((LOCK, NOTE))
+
+
+def _is_worked_in(folder: Path) -> bool:
+    if _flock is None:
+        return False
+    with suppress(FileNotFoundError), (folder / LOCK).open("rb") as lock:
+        try:
+            _flock(lock.fileno(), _ALONE)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def _room(path: Path) -> int:
+    """A partial file may be as long as the whole from the beginning: only its blocks take room."""
+    found = path.lstat()
+    return int(getattr(found, "st_blocks", -(-found.st_size // _BLOCK))) * _BLOCK
 
 
 def _leave(folder: Path) -> None:

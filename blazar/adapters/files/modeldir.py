@@ -10,7 +10,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blazar.adapters.files.drawings import vet_source
+from blazar.adapters.files.drawings import vet_part_source, vet_source
 from blazar.adapters.files.gguf import read_header, reason_of
 from blazar.adapters.files.gguf_facts import vet_adapter
 from blazar.adapters.files.gguf_shape import (
@@ -20,6 +20,7 @@ from blazar.adapters.files.gguf_shape import (
     shape_of_sources,
 )
 from blazar.adapters.files.inspection import inspect, metadata_of, shape_of
+from blazar.adapters.files.kept import try_writing
 from blazar.adapters.files.shards import models_in
 from blazar.application.ports.weights import FileFacts, Source, WeightFiles
 from blazar.domain import teaching
@@ -102,6 +103,9 @@ class DiskWeightFiles(WeightFiles):
     def vet_elsewhere(self, source: Source, roles: Sequence[str]) -> None:
         vet_source(source, roles)
 
+    def vet_part_elsewhere(self, source: Source, role: str) -> None:
+        vet_part_source(source, role)
+
     def link(self, name: str, files: tuple[str, ...], names: tuple[str, ...] = ()) -> tuple[tuple[str, ...], bool]:
         targets = self._inside(name, names) if names else self._targets(name, files)
         real = [os.path.realpath(file) for file in files]
@@ -141,6 +145,12 @@ class DiskWeightFiles(WeightFiles):
             raise StoreTrouble(teaching.disk_trouble(f"moving into {self.folder}", reason_of(error))) from None
         return targets
 
+    def check_writable(self) -> None:
+        try:
+            try_writing(self.folder)
+        except OSError as error:
+            raise StoreTrouble(teaching.disk_trouble(f"linking into {self.folder}", reason_of(error))) from None
+
     def unlink(self, files: tuple[str, ...], folder: str = "") -> None:
         own = Path(folder) if folder and Path(folder).parent == self.folder else None
         for file in files:
@@ -172,6 +182,12 @@ class DiskWeightFiles(WeightFiles):
 
     def missing(self, files: tuple[str, ...]) -> str | None:
         return next((file for file in files if not Path(file).exists()), None)
+
+    def stamp(self, path: str) -> str:
+        with suppress(OSError):
+            found = Path(path).stat()
+            return f"{found.st_dev}:{found.st_ino}:{found.st_size}:{found.st_mtime_ns}"
+        return ""
 
     def same(self, files: tuple[str, ...], others: tuple[str, ...]) -> bool:
         if len(files) != len(others):

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from blazar.adapters.files.kept import sync_folder, translated
+from blazar.adapters.files.kept import sync_folder, translated, try_writing
 from blazar.application.ports.placements import Placement, Placements
 from blazar.domain import teaching
 from blazar.domain.names import file_stem
@@ -47,6 +47,10 @@ class DiskPlacements(Placements):
                 os.fsync(file.fileno())
             draft.replace(path)
             sync_folder(path.parent)
+
+    def check_writable(self) -> None:
+        with translated(self._folder, teaching.placing_trouble):
+            try_writing(self._folder)
 
     def find(self, name: str) -> Placement | None:
         found = _read(self._path(name))
@@ -86,10 +90,12 @@ class DiskPlacements(Placements):
 
 
 def unlisted(models: Path, known: Collection[str], skipped: Collection[str] = ()) -> Iterator[tuple[str, int]]:
-    """Weight files in the models folder that are not among `known`, with their bytes. Hidden ones, and those `skipped`, are others' business."""
+    """Weight files in the models folder that are not among `known`, with their bytes: what rows name, and LoRAs that lie over their models.
+
+    Hidden ones, and those `skipped`, are others' business.
+    """
     for entry in _entries(models.absolute()):
-        # A LoRA that came with a model is named by its overlay, not by its row; the next pull of that name removes one that is left.
-        if entry.name.startswith(".") or entry.name in skipped or f"{_AT}lora-" in entry.name:
+        if entry.name.startswith(".") or entry.name in skipped:
             continue
         for file in _entries_below(entry) if entry.is_dir() and not entry.is_symlink() else (entry,):
             beside = str(file).replace(f"@mmproj{SUFFIX}", SUFFIX)

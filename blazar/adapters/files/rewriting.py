@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from blazar.adapters.files.configsource import LARGEST
+from blazar.adapters.files.kept import try_writing
 from blazar.domain import teaching
 
 KEPT = 10
@@ -50,6 +51,13 @@ def rewrite(path: Path, edit: Edit, *, private: bool = False) -> bool:
             if _replace(file, before, after, private=private):
                 return True
     raise BlockingIOError(errno.EAGAIN, teaching.config_keeps_changing())
+
+
+def check_rewritable(path: Path) -> None:
+    """Raises what `rewrite` would of a file, or its folder, that may not be written."""
+    file = Path(os.path.realpath(path))
+    try_writing(file.parent)
+    _writable_bytes(file)
 
 
 @contextlib.contextmanager

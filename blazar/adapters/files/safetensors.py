@@ -95,15 +95,21 @@ def _read(path: str, _stamp: tuple[int, int]) -> Header:
     return Header(tensors, metadata, size, digest)
 
 
-def names_in_source(source: Source) -> list[str]:
-    """The tensors' names in a file elsewhere. Raises `BadWeights`, and what reading it raises."""
+def shapes_in_source(source: Source) -> dict[str, tuple[int, ...]]:
+    """The tensors' names in a file elsewhere, with shapes where they have any. Raises `BadWeights`, and what reading it raises."""
     length = _length(source.name, source.read(8), source.size)
     raw = bytearray()
     while len(raw) < length and (piece := source.read(length - len(raw))):
         raw += piece
     if len(raw) < length:
         raise BadWeights(source.name, "it became shorter while it was read")
-    return [name for name in object_in(source.name, bytes(raw)) if name != "__metadata__"]
+    found = object_in(source.name, bytes(raw))
+    return {name: _shape_of(entry) for name, entry in found.items() if name != "__metadata__"}
+
+
+def _shape_of(entry: Any) -> tuple[int, ...]:
+    shape = entry.get("shape") if isinstance(entry, dict) else None
+    return tuple(shape) if isinstance(shape, list) and all(isinstance(one, int) for one in shape) else ()
 
 
 def _length(path: str, start: bytes, size: int) -> int:

@@ -143,7 +143,7 @@ ROUTES: Final = (
     Route("GET", "/api/tags", "library.tags", Gate.KEY, "List models in ollama's dialect"),
     Route("POST", "/api/show", "library.show", Gate.KEY, "Describe one model in ollama's dialect"),
     Route("DELETE", "/api/delete", "library.delete", Gate.MANAGE, "Remove a model"),
-    Route("POST", "/api/copy", "library.copy", Gate.MANAGE, "Give a model a second name"),
+    Route("POST", "/api/copy", "library.copy", Gate.MANAGE, "Give a model a second name, in the place of what has it"),
     Route(
         "POST",
         "/api/pull",

@@ -14,7 +14,8 @@ from blazar.domain import teaching
 from blazar.domain.errors import Forbidden
 from blazar.domain.names import resolve
 from blazar.domain.records import Model
-from blazar.domain.row_names import meant
+from blazar.domain.references import LONGEST
+from blazar.domain.row_names import meant, not_one
 
 
 def visible(models: Iterable[Model]) -> list[Model]:
@@ -42,8 +43,11 @@ def limited_to(list_models: Callable[[], Collection[Model]]) -> Collection[str] 
 
 
 def must_see(asked: str, models: Collection[Model]) -> None:
-    """Raises what using that model would hear; one that is not there is for others to tell."""
-    row = meant(asked, models)
-    if row in {model.name for model in models} and row not in seen(models):
-        scope: Any = request.scope
+    """Raises what using that model would hear. Of one that is not there others tell, who know nothing of keys: not to a scoped one."""
+    scope: Any = request.scope
+    row, names = meant(asked, models), seen(models)
+    if row in names or scope.get(KEY_MODELS) is None or len(asked) > LONGEST:
+        return
+    if row in {model.name for model in models}:
         raise Forbidden(teaching.key_not_for_model(record_of(scope).key, asked, scope[KEY_MODELS]))
+    raise not_one(asked, models, names)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from blazar.adapters.net.places import FILES, ours_of
 from blazar.application.ports.capability import ArchitectureSource, CapabilityRegistry
 from blazar.domain import arch_table, capability, teaching
 from blazar.domain.capability import LaneList, read_list
@@ -128,7 +129,9 @@ def _opened(base: str, secs: float) -> "Web":
         Web,
     )  # brings the HTTP client, 5 MB: a daemon that nobody gave a list need not hold it
 
-    return Web(base, read_secs=secs, whole_secs=secs, plain=True)
+    web = Web(base, read_secs=secs, whole_secs=secs, plain=True)
+    web.ours = ours_of((base,) if base != FILES else (), "")
+    return web
 
 
 def _bounded(web: "Web", parts: Any) -> bytes:

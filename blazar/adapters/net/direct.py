@@ -9,6 +9,7 @@ from blazar.adapters.net.asking import AskedByWeb
 from blazar.adapters.net.patience import LONG
 from blazar.adapters.net.probes import told_of
 from blazar.adapters.net.web import Web
+from blazar.application.ports.downloads import Wanted
 from blazar.application.ports.remote import Listing, Offer, Parcel, Part, RemoteFile
 from blazar.domain import repository, teaching
 from blazar.domain.addresses import is_loopback
@@ -44,6 +45,10 @@ class DirectFile(AskedByWeb):
         elif repository.is_adapter(files[0].name):
             role = Role.ADAPTER
         return Parcel(ref, tuple(Part(role, file) for file in files))
+
+    def wanted(self, file: RemoteFile, path: str) -> Wanted:
+        """A shard of another version than its siblings would be no part of them."""
+        return super().wanted(file, path)._replace(etag=file.mark if shard_of(file.name) and not file.sha256 else "")
 
     def _files(self, address: str) -> list[RemoteFile]:
         """The file, or all shards of its set, which lie beside each other."""

@@ -19,6 +19,7 @@ from blazar.adapters.net.web import READ_SECS, Web
 from blazar.application.ports.disk import DiskSpace
 from blazar.application.ports.downloads import Downloads, Told, Wanted
 from blazar.domain import teaching
+from blazar.domain.addresses import Ours
 from blazar.domain.errors import BlazarError, Conflict, RegistryTrouble, StoreTrouble
 
 PARALLEL_FROM = 32 << 20
@@ -31,7 +32,10 @@ _BLOCK = 1 << 20
 
 
 class HttpDownloads(Downloads):
-    """`connections` is what is configured now; one throttle is shared by all downloads of a process. `gone` says that a host lacks a file."""
+    """`connections` is what is configured now; one throttle is shared by all downloads of a process. `gone` says that a host lacks a file.
+
+    `ours` is what may lie inside this network.
+    """
 
     def __init__(
         self,
@@ -45,11 +49,13 @@ class HttpDownloads(Downloads):
     ) -> None:
         self._disk, self._connections, self._parallel_from = disk, connections, parallel_from
         self._read_secs, self._gone = read_secs, gone
+        self.ours: Callable[[], Ours] = Ours
         self.rules = Rules(self._check_room, throttle.take, self._connections_of)
         self._lock = Lock()
         self._stopped = Event()
         self._running: list[Transfer] = []
         self._why: BlazarError | None = None
+        self._notes: Callable[[str], None] = _nobody
 
     def fetch(self, wanted: Wanted, told: Told) -> None:
         path = Path(wanted.path)
@@ -89,7 +95,7 @@ class HttpDownloads(Downloads):
         self._check_stopped()
         expected, digest = promised(wanted), digest_for(wanted).hexdigest()
         if expected and expected != digest:
-            raise RegistryTrouble(teaching.download_digest_differs(wanted.name, expected, digest, kind_of(wanted)))
+            raise RegistryTrouble(teaching.download_empty_differs(wanted.name, expected, kind_of(wanted)))
         partial.forget()
         partial.publish()
         told(0, 0)
@@ -99,6 +105,7 @@ class HttpDownloads(Downloads):
         expected = promised(wanted)
         digest, ranges = self._transfer(partial, rolling, wanted, told)
         if digest != expected:
+            self._notes(teaching.download_mended(wanted.name, urlsplit(wanted.url).hostname or ""))
             digest = self._mend(partial, rolling, wanted, told, ranges=ranges) or digest
         if digest == expected:
             partial.publish()
@@ -109,23 +116,25 @@ class HttpDownloads(Downloads):
     def _transfer(self, partial: Partial, rolling: Rolling, wanted: Wanted, told: Told) -> tuple[str, bool]:
         """The digest, and whether the host gives parts. What the host makes of our questions may take some tries to find out."""
         ranges = conditional = True
+        changed: BlazarError | None = None
         for _ in range(4):
             transfer = Transfer(partial, rolling, wanted, self._make_web(wanted), self.rules)
             transfer.ranges, transfer.conditional = ranges, conditional
             try:
                 return self._run(transfer, told), transfer.ranges
-            except Changed:
+            except Changed as other:
                 # Servers of one host may name the same bytes differently; a digest tells whether they are the same.
                 conditional = False
                 if not promised(wanted):
                     partial.forget()
+                    conditional, ranges, changed = True, changed is None, other  # one answer is of one version
             except NoRanges:
                 ranges = False
                 partial.forget()
             except Unsatisfiable:
                 ranges = ranges and partial.size > 0
                 partial.forget()
-        raise RegistryTrouble(teaching.remote_said(urlsplit(wanted.url).netloc, 416))
+        raise changed or RegistryTrouble(teaching.remote_said(urlsplit(wanted.url).netloc, 416))
 
     def _mend(self, partial: Partial, rolling: Rolling, wanted: Wanted, told: Told, *, ranges: bool) -> str:
         for way in (True, False) if ranges else (False,):
@@ -154,8 +163,11 @@ class HttpDownloads(Downloads):
         base = f"{parts.scheme}://{parts.netloc}"
         secs = self._read_secs
         web = FileHost(base, wanted.token, variable=wanted.variable, read_secs=secs, whole_secs=LONGEST_SECS)
-        web.gone = self._gone
+        web.gone, web.ours = self._gone, self.ours()
         return web
+
+    def tells(self, notes: Callable[[str], None]) -> None:
+        self._notes = notes
 
     def came(self, path: str) -> int:
         with suppress(OSError):
@@ -199,6 +211,10 @@ class HttpDownloads(Downloads):
             return digest.hexdigest() == expected
         except OSError:
             return False
+
+
+def _nobody(_: str) -> None:
+    """Who looks at no progress hears of no trouble that ended well."""
 
 
 def _mark(path: Path) -> tuple[int, int, int] | None:

@@ -14,10 +14,11 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
-from blazar.adapters.net.places import API, BASE_VARIABLE, FILES, FILES_VARIABLE
+from blazar.adapters.net.places import API, BASE_VARIABLE, FILES, FILES_VARIABLE, ours_of
 from blazar.adapters.net.web import READ_SECS, Web, checked_base
 from blazar.application.ports.releases import ReleaseFeed
 from blazar.domain import teaching
+from blazar.domain.addresses import is_inside
 from blazar.domain.errors import BlazarError, Busy, NotFound, RegistryTrouble
 from blazar.domain.releases import MARKER, Asset, Release, stamped_by, stamped_in
 
@@ -50,6 +51,7 @@ class GithubReleases(ReleaseFeed):
         self._own = base.rstrip("/")
         self._files = files.rstrip("/")
         self._web = _Api(self._own or API, read_secs=read_secs)
+        self._web.ours = ours_of((self._own, self._files), BASE_VARIABLE)
 
     def listing(self, repository: str) -> tuple[Release, ...]:
         rows = self._json(f"/repos/{repository}/releases?per_page={LISTED}", repository)
@@ -115,6 +117,8 @@ class GithubReleases(ReleaseFeed):
             return None
         if row.get("state", "uploaded") != "uploaded":  # its upload has not ended
             return None
+        if not self._own and is_inside(urlsplit(url).hostname or ""):
+            return None  # only a mirror that somebody named lies in this network
         known = size if type(size) is int and 0 <= size <= LARGEST else 0
         return Asset(name, self._place(url, repository, tag, name), known, _digest(row.get("digest")))
 

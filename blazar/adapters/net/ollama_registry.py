@@ -8,17 +8,16 @@ ranges; `GET /v2/REPO/tags/list` answers `tags` where the registry offers it.
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import Any
 
 from blazar.adapters.net.asking import AskedByWeb
 from blazar.adapters.net.ollama_layers import (
-    LONGEST_TEXT,
-    MOST_TEXTS,
     TENSOR,
-    TEXTS,
     Layer,
     layers_of,
     parts_of,
+    texts_of,
     words_of,
 )
 from blazar.adapters.net.patience import LONG
@@ -73,10 +72,12 @@ class OllamaRegistry(AskedByWeb):
         if all(part.role is Role.PROJECTOR for part in parts):
             tensors = any(layer.kind == TENSOR for layer in layers)
             raise NotFound(teaching.remote_tensors_only(name) if tensors else teaching.remote_no_gguf(name))
-        texts = [layer for layer in layers if layer.kind in TEXTS and layer.size][:MOST_TEXTS]
+        texts, left = texts_of(layers)
         with ThreadPoolExecutor(AT_ONCE) as pool:
             bodies = list(pool.map(lambda layer: self._text(ref, layer, name), texts))
-        return Parcel(ref, parts, words_of(list(zip(texts, bodies, strict=True)), name, self._web.garbled))
+        words, unread = words_of(list(zip(texts, bodies, strict=True)), name, self._web.garbled)
+        left = (*left, *unread)
+        return Parcel(ref, parts, words, (teaching.remote_words_left(name, left),) if left else ())
 
     def _tags(self, ref: RemoteRef) -> list[str]:
         """The tags beside the one that was asked for; none where the registry does not say."""
@@ -111,10 +112,12 @@ class OllamaRegistry(AskedByWeb):
 
     def _text(self, ref: RemoteRef, layer: Layer, name: str) -> bytes:
         """A small layer, whole; no more of it is read than its manifest says."""
-        if layer.size > LONGEST_TEXT:
-            raise self._web.garbled(teaching.remote_layer_large(name, layer.kind, LONGEST_TEXT))
+        what = f"the {layer.kind} of {name}"
+        return self._web.patiently(lambda: self._read(self._address(ref, layer.digest), what, layer, name), what)
+
+    def _read(self, url: str, what: str, layer: Layer, name: str) -> bytes:
         body = bytearray()
-        with self._web.get(self._address(ref, layer.digest), f"the {layer.kind} of {name}") as answer:
+        with closing(self._web.ask(url, what)) as answer:
             for part in self._web.parts(answer):
                 body += part
                 if len(body) > layer.size:

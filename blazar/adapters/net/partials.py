@@ -65,11 +65,14 @@ class Partial:
         self._now, self._saved_at = now, now()
         self.size, self.etag, self.identity, self.spans = 0, "", "", list[Span]()
 
-    def resume(self, size: int, identity: str) -> bool:
-        """Take up what is there of this very file; False, and nothing is there, where it is another or none."""
+    def resume(self, size: int, identity: str, *, vouched: bool = True) -> bool:
+        """Take up what is there of this very file; False, and nothing is there, where it is another or none.
+
+        Without a digest (`vouched`) its host's strong tag must tell, by which it is asked whether it has that version still.
+        """
         note = _read_note(self._note)
         same = note.get("identity") == identity and note.get("size", 0) == (size or note.get("size", 0))
-        spans = _spans(note) if same else []
+        spans = _spans(note) if same and (vouched or note.get("etag")) else []
         told = max((span.at for span in spans if span.at > span.start), default=0)
         if not spans or os.fstat(self._file).st_size < told:
             self.forget()
@@ -163,7 +166,7 @@ class Partial:
             told = {"identity": self.identity, "size": self.size, "etag": self.etag, "spans": spans}
             fresh = self._note.with_name(self._note.name + ".new")
             try:
-                fresh.write_text(json.dumps(told))
+                _write_private(fresh, json.dumps(told))
                 fresh.replace(self._note)
             except OSError:  # a full disk: the note before it is still there, and still true
                 fresh.unlink(missing_ok=True)
@@ -217,6 +220,13 @@ def _open_locked(part: Path, name: str) -> int:
             if _is_still(file, part):
                 undo.pop_all()
                 return file
+
+
+def _write_private(path: Path, text: str) -> None:
+    """For its owner alone: what identifies the file may be an address that lets anybody have it."""
+    path.unlink(missing_ok=True)  # of a process that died over it, whatever its mode
+    path.touch(0o600)
+    path.write_text(text)
 
 
 def _is_still(file: int, path: Path) -> bool:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import httpx
 
+from blazar.adapters.net.entities import said_by
 from blazar.adapters.net.web import Web
 
 LARGEST = 2**50
@@ -29,6 +30,11 @@ class Told(NamedTuple):
 def told_of(web: Web, url: str, name: str) -> Told:
     """Ask. Raises what `Web.get` raises: of a file that this account may not read, too."""
     with web.get(url, name, {"range": "bytes=0-0"}) as answer:
+        told = read_told([*answer.history, answer])
+    if told.size >= 0 or answer.status_code != 206:
+        return told
+    # `bytes 0-0/*` is proper: of the whole it may say how long that is. No byte of it is read.
+    with web.get(url, name) as answer:
         return read_told([*answer.history, answer])
 
 
@@ -40,11 +46,10 @@ def read_told(answers: Sequence[httpx.Response]) -> Told:
     whole = _number(last.get("content-length", "")) if answers[-1].status_code == 200 else -1
     sizes += [_number(ranged[1]) if ranged else -1, whole]
     digests = [_SHA256.fullmatch(answer.headers.get(_LINKED_ETAG, "").strip()) for answer in answers]
-    etag = last.get("etag", "")
     return Told(
         next((size for size in sizes if size >= 0), -1),
         next((digest[1] for digest in digests if digest), ""),
-        "" if etag.startswith("W/") else etag.strip('"')[:200],
+        said_by(last).bare,
     )
 
 

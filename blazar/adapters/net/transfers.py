@@ -3,6 +3,7 @@
 Decides which piece is asked for next, when a connection is tried again, and when none is worth it any more.
 """
 
+import hashlib
 import re
 import time
 from collections.abc import Callable
@@ -14,6 +15,8 @@ from typing import Any, NamedTuple
 
 import httpx
 
+from blazar.adapters.net.entities import Entity, said_by
+from blazar.adapters.net.pace import Pace
 from blazar.adapters.net.partials import Partial, Span
 from blazar.adapters.net.patience import LONG, PAUSE_SECS, TRIES, Failing, secs_after
 from blazar.adapters.net.promises import promised
@@ -25,10 +28,10 @@ from blazar.domain import teaching
 from blazar.domain.errors import BlazarError, Busy, Forbidden, NotFound, RegistryTrouble
 
 CRAWL_SECS, CRAWL_BYTES = 60.0, 60 << 10
-"""Fewer bytes in such a time are no download but a trickle that would never end."""
+"""Fewer bytes in such a time are no download but a trickle that would never end. Tries are counted anew when so many came."""
 SHARED_FROM = 4 << 20
 """Bytes that are worth a connection of their own where the last pieces are under way and others have nothing to do."""
-_RANGE = re.compile(r"bytes (\d{1,16})-(\d{1,16})/(\d{1,16})", re.ASCII)
+_RANGE = re.compile(r"bytes (\d{1,16})-(\d{1,16})/(?:(\d{1,16})|\*)", re.ASCII)
 _TOLD_EVERY = 0.1
 
 
@@ -41,7 +44,7 @@ class NoRanges(RegistryTrouble):
 
 
 class Changed(NoRanges):
-    """The same where we had asked for parts of the entity that we know."""
+    """It has another version of it by now than the one that we have a part of."""
 
 
 class Final(RegistryTrouble):
@@ -91,7 +94,10 @@ class Transfer:
     def __init__(self, partial: Partial, rolling: Rolling, wanted: Wanted, web: Web, rules: Rules) -> None:
         self._partial, self._rolling, self._wanted, self._web, self._rules = partial, rolling, wanted, web, rules
         self.ranges, self.conditional = True, True
-        self._identity = promised(wanted) or wanted.url
+        # It is written down beside the file, and an address may hold a signature.
+        # A signature is another one each time; what is taken up has a digest or a strong tag.
+        self._identity = promised(wanted) or _digits_of(wanted.url.partition("#")[0].partition("?")[0])
+        self._entity: Entity | None = None
         self._ended = Event()
         self._lock = Lock()
         self._error: BlazarError | None = None
@@ -102,7 +108,7 @@ class Transfer:
         self._threads: list[Thread] = []
         self._asking: set[Thread] = set()
         self._turns = Turns()
-        self._paused, self._came = 0, 0
+        self._paused, self._pauses, self._came = 0, 0, 0
 
     def stop(self, why: BlazarError) -> None:
         """The first reason counts; sockets are shut, waits end."""
@@ -163,7 +169,7 @@ class Transfer:
         self, all_of: list[Future[Any]], told: Told, *, beside: Future[Any] | None = None, crawling: bool = True
     ) -> list[Any]:
         """Until they are done; tells of progress, and ends what only trickles."""
-        pending, since, came = set(all_of), time.monotonic(), self._came
+        pending, pace = set(all_of), Pace(CRAWL_SECS, CRAWL_BYTES, time.monotonic(), self._came, self._pauses)
         while pending:
             done, pending = wait(pending, _TOLD_EVERY, FIRST_EXCEPTION)
             for future in done:
@@ -171,12 +177,15 @@ class Transfer:
             if beside is not None and beside.done():
                 beside.result()
             told(self._partial.done, self._partial.size)
-            now = time.monotonic()
-            if self._came - came >= CRAWL_BYTES or self._paused or not crawling:
-                since, came = now, self._came
-            elif now - since >= CRAWL_SECS:
+            trickle = pace.is_trickle(time.monotonic(), self._came, pauses=self._pauses, resting=self._is_resting())
+            if trickle and crawling:
                 raise RegistryTrouble(teaching.download_crawls(self._web.host, CRAWL_SECS))
         return [future.result() for future in all_of]
+
+    def _is_resting(self) -> bool:
+        """Whether all that ask are waiting before they ask again."""
+        with self._lock:
+            return self._paused >= max(1, len(self._busy))
 
     def _end(self, *, finished: bool) -> None:
         """No thread touches the file after this; one that still waits for an answer never will (`_ask`)."""
@@ -195,7 +204,7 @@ class Transfer:
     def _begin(self) -> int:
         """Plan, ask for the first missing byte, and learn what the host can do; how many threads are worth it."""
         partial, size = self._partial, self._wanted.size
-        resumed = self.ranges and partial.resume(size, self._identity)
+        resumed = self.ranges and partial.resume(size, self._identity, vouched=bool(promised(self._wanted)))
         if resumed and not any(span.left for span in partial.spans):
             return 0
         if not resumed and self.ranges and size:
@@ -203,14 +212,15 @@ class Transfer:
         if size:
             self._check_room(size)
         missing = [span for span in partial.spans if span.left] or [Span(0, 0, 0)]
+        self._entity = Entity(partial.etag) if resumed else None
         self._rolling.rewind(missing[0].at)  # an earlier try may have come further than its last note
         answer = self._patiently(lambda: self._ask(missing[0], whole=not self.ranges))
         self._first = answer
         total = self._size_of(answer)
-        self.ranges = answer.status_code == 206
+        self.ranges = answer.status_code == 206 and self._may_be_combined(answer, total)
         if self.ranges and partial.size and total != partial.size:
             raise Unsatisfiable(teaching.remote_said(self._web.host, 416))
-        etag = _strong(answer.headers.get("etag", ""))
+        etag = said_by(answer.headers).strong
         if not self.ranges or not partial.size:
             partial.plan(total, self._rules.connections(total) if self.ranges else 1, etag, self._identity)
             self._rolling.rewind(0)
@@ -220,6 +230,15 @@ class Transfer:
         self._check_room(total)
         self._todo = missing
         return max(1, min(len(missing), self._rules.connections(total))) if self.ranges else 1
+
+    def _may_be_combined(self, answer: httpx.Response, total: int) -> bool:
+        """With others of the same file. Raises `NoRanges` where it may not, and is a part only."""
+        if total and (promised(self._wanted) or said_by(answer.headers).tells_changes):
+            return True
+        match = _range_of(answer)
+        if match is not None and match[1] == "0" and match[3] and int(match[2]) == int(match[3]) - 1:
+            return False  # it is all of it
+        raise NoRanges(teaching.remote_said(self._web.host, answer.status_code))
 
     def _check_room(self, total: int) -> None:
         came = self._partial.done
@@ -243,7 +262,23 @@ class Transfer:
         if "if-range" in headers and answer.status_code != 206:
             answer.close()
             raise Changed(teaching.remote_said(self._web.host, answer.status_code))
+        if not promised(self._wanted):
+            self._check_version(answer, said_by(answer.headers), whole=whole)
         return answer
+
+    def _check_version(self, answer: httpx.Response, said: Entity, *, whole: bool) -> None:
+        """What nobody promised a digest of is put together from answers of one version only, whoever ignored our conditions."""
+        match = _range_of(answer)
+        size = int(match[3]) if match and match[3] else 0
+        if self._wanted.etag and said.bare != self._wanted.etag:
+            answer.close()
+            raise Final(teaching.download_changes(self._wanted.name, self._web.host))
+        if whole or answer.status_code != 206:
+            return
+        self._entity = known = self._entity or said
+        if not known.is_kept_by(said) or (self._partial.size and size and size != self._partial.size):
+            answer.close()
+            raise Changed(teaching.download_changes(self._wanted.name, self._web.host))
 
     def _at_its_place(self, headers: dict[str, str]) -> httpx.Response:
         """Where the registry sent us the last time; its address there may be good for minutes only."""
@@ -258,8 +293,8 @@ class Transfer:
     def _size_of(self, answer: httpx.Response) -> int:
         """Bytes of the whole file; 0 where the host does not say. Judged before a byte of it is kept (case H2)."""
         told = answer.headers.get("content-length", "")
-        match = _RANGE.fullmatch(answer.headers.get("content-range", ""))
-        size = int(match[3]) if match and answer.status_code == 206 else -1
+        match = _range_of(answer)
+        size = int(match[3]) if match and match[3] and answer.status_code == 206 else -1
         if answer.status_code != 206 and told.isascii() and told.isdecimal() and len(told) <= MOST_DIGITS:
             size = int(told)
         name, expected = self._wanted.name, self._wanted.size
@@ -302,9 +337,8 @@ class Transfer:
 
     def _fill(self, span: Span, first: httpx.Response | None) -> None:
         """One span, over as many connections as it takes."""
-        tries = 0
+        tries, reached = 0, span.at
         while span.left > 0 or not span.end:
-            before = span.at
             try:
                 self._stream(span, first or self._ask_again(span))
                 if not span.end:
@@ -312,7 +346,9 @@ class Transfer:
                     return
             except (RegistryTrouble, Busy) as trouble:
                 first, span.doubtful = None, True
-                tries = 1 if span.at > before else tries + 1
+                if span.at - reached >= CRAWL_BYTES:  # a byte for each try would be one without an end
+                    tries, reached = 0, span.at
+                tries += 1
                 if self._ended.is_set() or tries >= TRIES or _is_final(trouble):
                     raise
                 self._pause(_secs_after(trouble, tries))
@@ -334,7 +370,11 @@ class Transfer:
         if not self.ranges:
             span.at = span.start  # from the beginning: the host knows no other place
             self._rolling.rewind(0)
-            return self._ask(span, whole=True)
+            answer = self._ask(span, whole=True)
+            if self._partial.size and self._size_of(answer) not in (0, self._partial.size):
+                answer.close()
+                raise NoRanges(teaching.download_changes(self._wanted.name, self._web.host))
+            return answer
         answer = self._ask(span)
         if answer.status_code != 206:
             answer.close()
@@ -344,7 +384,7 @@ class Transfer:
     def _stream(self, span: Span, answer: httpx.Response) -> None:
         """What one connection brings, up to the span's end."""
         try:
-            match = _RANGE.fullmatch(answer.headers.get("content-range", ""))
+            match = _range_of(answer)
             if answer.status_code == 206 and (match is None or int(match[1]) != span.at):
                 raise self._web.garbled(teaching.download_other_range())
             parts = self._turns.parts(answer, self._web.parts(answer), READ_SECS)
@@ -352,7 +392,7 @@ class Transfer:
                 part = data[: span.left] if span.end else data
                 self._put(span, part)
                 self._came += len(part)
-                self._rules.pay(len(part), self._pause)
+                self._rules.pay(len(part), self._wait)
                 if span.end and span.left <= 0:
                     break
             if span.end and span.left > 0:
@@ -375,15 +415,20 @@ class Transfer:
         span.end = self._partial.size = span.at
 
     def _pause(self, seconds: float) -> None:
-        """Wait; the end of the download ends it."""
+        """Give the host time."""
         with self._lock:
             self._paused += 1
+            self._pauses += 1
         try:
-            if self._ended.wait(seconds):
-                raise self._error or RegistryTrouble(teaching.interrupted())
+            self._wait(seconds)
         finally:
             with self._lock:
                 self._paused -= 1
+
+    def _wait(self, seconds: float) -> None:
+        """The end of the download ends it."""
+        if self._ended.wait(seconds):
+            raise self._error or RegistryTrouble(teaching.interrupted())
 
 
 def _left(span: Span) -> int:
@@ -401,6 +446,10 @@ def _secs_after(trouble: BlazarError, tries: int) -> float:
     return secs_after(trouble, tries, PAUSE_SECS)
 
 
-def _strong(etag: str) -> str:
-    """A weak one cannot vouch for bytes; a host without any is trusted for its size (case H17)."""
-    return "" if etag.startswith("W/") else etag
+def _range_of(answer: httpx.Response) -> re.Match[str] | None:
+    """First and last byte, and the whole's length, which a host need not know (`*`)."""
+    return _RANGE.fullmatch(answer.headers.get("content-range", "").strip())
+
+
+def _digits_of(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

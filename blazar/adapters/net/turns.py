@@ -5,6 +5,7 @@ Eight that compete for the interpreter starve a ninth: the one of the event loop
 
 import select
 from collections.abc import Iterator
+from contextlib import nullcontext
 from threading import Lock
 from typing import Any
 
@@ -27,12 +28,12 @@ class Turns:
         if line is None or not (length.isascii() and length.isdecimal() and len(length) <= MOST_DIGITS):
             yield from parts
             return
-        begun = False
+        begun, speaks = False, True
         while True:
             # What came along with the head is not in the socket any more, and after the last byte nothing will be.
             if begun and answer.num_bytes_downloaded < int(length):
-                _await(line, secs)
-            with self._lock:
+                speaks = _await(line, secs)
+            with self._lock if speaks else nullcontext():  # else all others would be silent with it
                 part = next(parts, None)
             begun = True
             if part is None:
@@ -46,10 +47,10 @@ def _socket_of(answer: httpx.Response) -> Any:
     return line if hasattr(line, "fileno") and hasattr(select, "poll") else None
 
 
-def _await(line: Any, secs: float) -> None:
-    """Until there is something to read. A TLS socket may hold the rest of a record."""
+def _await(line: Any, secs: float) -> bool:
+    """Until there is something to read; whether there is. A TLS socket may hold the rest of a record."""
     if getattr(line, "pending", int)() or (number := line.fileno()) < 0:
-        return
+        return True
     waiting = select.poll()
     waiting.register(number, select.POLLIN)
-    waiting.poll(secs * 1000)
+    return bool(waiting.poll(secs * 1000))

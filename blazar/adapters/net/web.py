@@ -1,26 +1,27 @@
 """Asking a registry over HTTP: bounded answers, redirects that are looked at, refusals in our words. Knows no registry's API.
 
 The token goes to the registry's own origin and nowhere else. A redirect is followed to other public hosts (a registry's files
-lie on content networks), by https alone, and never to an address of this machine or network. Proxies of the environment are
+lie on content networks), by https alone, and never to an address of this machine or network, nor to a name that resolves to one (connecting.py). Proxies of the environment are
 for the outside: this machine is asked directly.
 """
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
 
 import blazar
 from blazar.adapters.net.challenges import challenge_in, token_address, token_in
+from blazar.adapters.net.connecting import Judged, JudgedClient
 from blazar.adapters.net.cutoff import Cutoff
 from blazar.adapters.net.patience import ONCE, Failing, Patience, asked_for, busy
 from blazar.adapters.net.proxies import proxy_for, unusable
 from blazar.domain import teaching
-from blazar.domain.addresses import is_inside, is_loopback
+from blazar.domain.addresses import Ours, is_inside, is_loopback
 from blazar.domain.errors import BlazarError, Busy, Forbidden, NotFound, RegistryGarbled, RegistryTrouble
 from blazar.domain.harmless import public
 
@@ -33,6 +34,7 @@ WHOLE_SECS = 120.0
 MOST_VALUES = 500_000
 """Of a listing: each costs up to a hundred times its two bytes (`[{},{},…]`). Ten thousand files with all that is said of them are 100,000."""
 _TOKEN = re.compile(r"[\x21-\x7e]*")
+_T = TypeVar("_T")
 
 
 class Slow(RegistryTrouble):
@@ -63,6 +65,9 @@ class Web:
         self._variable = variable
         self._token, self._read_secs = token.strip(), read_secs
         self.patience: Patience = ONCE
+        self.waits: Callable[[str], None] = _nobody
+        self._silences = 0
+        self.ours = Ours()  # what a person named, for whoever knows it
         self._lent = ""  # by the registry itself, to whoever asks
         if not _TOKEN.fullmatch(self._token):
             raise RegistryTrouble(teaching.remote_bad_token(variable or "the token"))
@@ -71,7 +76,7 @@ class Web:
         headers = {"user-agent": f"blazar/{blazar.__version__}", "accept-encoding": "identity"}
         try:
             mounts = _beside_proxies(self.base)
-            self._client = httpx.Client(timeout=timeout, headers=headers, follow_redirects=False, mounts=mounts)
+            self._client = JudgedClient(Judged(lambda: self.ours, self._led_inside), timeout, headers, mounts)
         except (ImportError, ValueError) as odd:  # a proxy of the environment that cannot be used
             raise RegistryTrouble(unusable(self.host)) from odd
 
@@ -87,8 +92,12 @@ class Web:
         self, url: str, what: str, headers: Mapping[str, str] | None = None, most: int = 0
     ) -> tuple[Any, httpx.Headers]:
         """The JSON at `url` and the answer's headers. `what` is what sentences call the thing asked for; `most` are bytes of it."""
-        with self.get(url, what, headers) as answer:
-            return self._decoded(answer, most), answer.headers
+
+        def asked() -> tuple[Any, httpx.Headers]:
+            with closing(self.ask(url, what, headers)) as answer:
+                return self._decoded(answer, most), answer.headers
+
+        return self.patiently(asked, what)
 
     def _decoded(self, answer: httpx.Response, most: int = 0) -> Any:
         most, raw, values = most or LONGEST_JSON, bytearray(), 0
@@ -107,27 +116,36 @@ class Web:
     @contextmanager
     def get(self, url: str, what: str, headers: Mapping[str, str] | None = None) -> Iterator[httpx.Response]:
         """An answer whose body is still to be read; it is a success. Leaving the block drops what was not read."""
-        answer = self._ask_patiently(url, what, headers)
-        try:
+        with closing(self.patiently(lambda: self.ask(url, what, headers), what)) as answer:
             yield answer
-        finally:
-            answer.close()
 
     def ask(self, url: str, what: str, headers: Mapping[str, str] | None = None) -> httpx.Response:
         """The same for who closes it: whoever takes the answer to another thread."""
         with self._translated():
             return self._follow(url, what, dict(headers or {}))
 
-    def _ask_patiently(self, url: str, what: str, headers: Mapping[str, str] | None) -> httpx.Response:
+    def patiently(self, ask: Callable[[], _T], what: str) -> _T:
+        """What `ask` brings, which is asked again while that may help. `waits` hears of each pause."""
         tries = 0
         while True:
             try:
-                return self.ask(url, what, headers)
-            except (Busy, Failing) as trouble:
+                return ask()
+            except (Busy, Failing, Slow) as trouble:
                 tries += 1
-                if self.patience.ends(trouble, tries):
+                if self._is_enough(trouble, tries):
+                    if tries > 1 and isinstance(trouble, Slow):
+                        raise Slow(teaching.remote_slow(self.host, self._read_secs, tries)) from trouble
                     raise
-                self._cutoff.rest(self.patience.secs(trouble, tries))
+                secs, turn = self.patience.secs(trouble, tries), teaching.remote_try(tries + 1, self.patience.tries)
+                self.waits(teaching.remote_asked_again(self.host, _short(trouble), what, secs, turn))
+                self._cutoff.rest(secs)
+
+    def _is_enough(self, trouble: BlazarError, tries: int) -> bool:
+        """Silences count for all that is asked on one errand: each costs a reader's patience, and a listing asks dozens of times."""
+        if isinstance(trouble, Slow):
+            self._silences += 1
+            tries = max(tries, self._silences)
+        return self.patience.ends(trouble, tries)
 
     def parts(self, answer: httpx.Response) -> Iterator[bytes]:
         """The body as it arrives."""
@@ -217,6 +235,10 @@ class Web:
             place = f"{to.scheme}://{to.host}" if to.host else f"an address that begins with {to.scheme}:"
             raise RegistryTrouble(teaching.remote_astray(self.host, place[:200]))
 
+    def _led_inside(self, name: str, address: str) -> RegistryTrouble:
+        own = name.lower() == _host_of(self.base)
+        return RegistryTrouble(teaching.remote_led_inside("" if own else self.host, name, address, self.ours.where))
+
     def _judge(self, answer: httpx.Response, what: str) -> None:
         """Raise unless it is a success."""
         status = answer.status_code
@@ -266,6 +288,17 @@ class Web:
     def _offline(self, why: str) -> str:
         """What is said where there is no connection; registries that have another way say which."""
         return teaching.remote_offline(self.host, why)
+
+
+def _nobody(sentence: str) -> None:
+    """Who looks at no progress hears of no pause."""
+
+
+def _short(trouble: BlazarError) -> str:
+    """Why it is asked again, in a few words."""
+    if isinstance(trouble, Slow):
+        return teaching.remote_was_silent()
+    return teaching.remote_was_crowded() if isinstance(trouble, Busy) else teaching.remote_was_failing()
 
 
 def _why(failed: Exception) -> str:

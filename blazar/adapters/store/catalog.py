@@ -48,12 +48,14 @@ class SqliteModelCatalog(ModelCatalog):
         with self._database.writing() as session:
             session.merge(self._row(model))
 
-    def remove_model(self, name: str) -> bool:
+    def remove_model(self, name: str, known: Model | None = None) -> bool:
         with self._database.writing() as session:
             row = session.get(ModelRow, name)
-            if row:
-                session.delete(row)
-            return row is not None
+            found = read(model_of, row, self._anchor)
+            if row is None or (known is not None and found is not None and not found.is_entry(known)):
+                return False
+            session.delete(row)
+            return True
 
     def revision(self) -> int:
         return self._database.revision()

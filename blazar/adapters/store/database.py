@@ -5,9 +5,11 @@ reader a writer after another process wrote, and no waiting helps there. The ORM
 finds its file at our version and only reads it (`swift`) has none in its memory.
 """
 
+import os
 import sqlite3
+import stat
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -37,6 +39,9 @@ _CAUSES = {
 }
 
 
+_PRIVATE = 0o600
+
+
 class Database:
     """One open catalog file, at our version. Usable from any thread; `close` it."""
 
@@ -49,6 +54,7 @@ class Database:
         self._own_lock = Lock()
         self._seen = (-1, -1)  # what the watch and the own connection said last
         self._revision = 0
+        _keep_private(path)
         with self._translated():
             if _found_version(path) != VERSION:
                 self._sessions().migrate()
@@ -127,6 +133,19 @@ class Database:
     def _trouble(self, error: BaseException | None) -> StoreTrouble:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the extended code carries the primary one in its low byte
         return StoreTrouble(teaching.catalog_trouble(str(self.path), _CAUSES.get(code, str(error))))
+
+
+def _keep_private(path: Path) -> None:
+    """For its owner alone, with what SQLite keeps beside it: it knows who asked how much, and where models came from.
+
+    A file that is there is never opened for it: closing it would let go of every lock that SQLite has on it in this process.
+    """
+    with suppress(OSError):  # what is wrong with it says whoever opens it
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE))
+    for one in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
+        with suppress(OSError):
+            if (mode := stat.S_IMODE(one.stat().st_mode)) & ~_PRIVATE:
+                one.chmod(mode & _PRIVATE)
 
 
 def _found_version(path: Path) -> int:

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from blazar.adapters.store.anchor import Anchor
-from blazar.adapters.store.rows import VERSION, engine_of, read_all
-from blazar.domain.kinds import EngineKind, Weights
-from blazar.domain.records import Engine
+from blazar.adapters.store.rows import VERSION, engine_of, model_of, read_all
+from blazar.domain.kinds import EngineKind
+from blazar.domain.records import Engine, Model
 
 _ASK = "SELECT * FROM engines WHERE kind = ? AND CASE ? WHEN '' THEN active ELSE tag = ? END LIMIT 1"
 
@@ -28,14 +28,12 @@ def engines_in(database: Path) -> list[Engine]:
     return read_all(engine_of, rows_in(database, "SELECT * FROM engines") or (), Anchor(database.parent))
 
 
-def models_in(database: Path) -> dict[str, Weights] | None:
-    """What each model of the catalog is made of, by name; none where there is no catalog yet, None where it cannot be read."""
+def models_in(database: Path) -> list[Model] | None:
+    """The models of the catalog; none where there is no catalog yet, None where it cannot be read."""
     if not database.exists():
-        return {}
-    rows = rows_in(database, "SELECT name, weights FROM models")
-    with suppress(ValueError):
-        return None if rows is None else {row.name: Weights(row.weights) for row in rows}
-    return None
+        return []
+    rows = rows_in(database, "SELECT * FROM models")
+    return None if rows is None else read_all(model_of, rows, Anchor(database.parent))
 
 
 def rows_in(database: Path, query: str, *values: str) -> list[Any] | None:

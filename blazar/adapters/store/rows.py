@@ -77,6 +77,8 @@ def _origin_of(text: str) -> Origin | None:
         licence=str(said.get("licence", "")),
         pulled_at=float(said.get("pulled_at", 0.0)),
         marks=tuple(map(str, said.get("marks", ()))),
+        address=str(said.get("address", "")),
+        draft=str(said.get("draft", "")),
     )
 
 

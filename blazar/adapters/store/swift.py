@@ -40,8 +40,8 @@ class SwiftModelCatalog(ModelCatalog):
     def replace_model(self, model: Model) -> None:
         self._whole().replace_model(model)
 
-    def remove_model(self, name: str) -> bool:
-        return self._whole().remove_model(name)
+    def remove_model(self, name: str, known: Model | None = None) -> bool:
+        return self._whole().remove_model(name, known)
 
     def revision(self) -> int:
         return self._opened().revision()

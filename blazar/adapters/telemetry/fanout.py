@@ -1,6 +1,6 @@
 """One report, several listeners: a finished request is told to the meter, the access log and the audit log."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from blazar.application.ports.telemetry import Meter, Served
 
@@ -33,5 +33,5 @@ class FanoutMeter(Meter):
     def on_crashed(self, model: str) -> None:
         self._meter.on_crashed(model)
 
-    def exposition(self) -> bytes:
-        return self._meter.exposition()
+    def exposition(self, models: Collection[str] | None = None) -> bytes:
+        return self._meter.exposition(models)

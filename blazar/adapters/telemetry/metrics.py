@@ -5,7 +5,7 @@ clients make up all count as "other". Nothing here is ever decremented but what 
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from blazar.application.ports.clock import Clock
@@ -174,8 +174,11 @@ class PrometheusMeter(Meter):
     def on_crashed(self, model: str) -> None:
         self._row(self._label(parse_ref(model).model, known=True)).crashes += 1
 
-    def exposition(self) -> bytes:
-        return "".join(line for family in self.families() for line in _written(family)).encode(errors="replace")
+    def exposition(self, models: Collection[str] | None = None) -> bytes:
+        families: Iterable[Family] = self.families()
+        if models is not None:
+            families = (_limited(family, models) for family in families)
+        return "".join(line for family in families for line in _written(family)).encode(errors="replace")
 
     def families(self) -> list[Family]:
         """Everything that is counted, as it is now. Histograms are those that are counted on with: whoever keeps them copies them."""
@@ -304,6 +307,16 @@ def _queued(view: InstanceView) -> Iterator[Point]:
 _LEVELS = tuple((priority.name.lower(), kind.name.lower()) for priority in Priority for kind in WorkClass)
 
 _ESCAPES: Mapping[int, str] = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+
+
+def _limited(family: Family, models: Collection[str]) -> Family:
+    """Without series of other models. `other` may hold any of them, and goes; what is counted under no model is the server's and stays."""
+    return family._replace(points=[point for point in family.points if _may_be_seen(point.labels, models)])
+
+
+def _may_be_seen(labels: Labels, models: Collection[str]) -> bool:
+    named = (parse_ref(text).model for label, text in labels if label in ("model", "instance"))
+    return all(not name or name in models for name in named)
 
 
 def _written(family: Family) -> Iterator[str]:

@@ -54,7 +54,7 @@ class BuildEngine:
             engine = self.install.adopt(self._made(tag, work, steps, told), tag, origin=origin or _origin(order))
             self.workshop.close(tag)
         except KeyboardInterrupt as stop:
-            raise KeyboardInterrupt(teaching.build_interrupted(tag, work.folder)) from stop
+            raise type(stop)(teaching.build_interrupted(tag, work.folder)) from stop
         finally:
             self.workshop.leave(tag)
         return engine

@@ -12,7 +12,9 @@ from typing import Final, NamedTuple
 from blazar.application.ports.remote import Parcel, Part, RemoteFile, RemoteModels
 from blazar.domain import teaching
 from blazar.domain.errors import NotFound, RegistryTrouble
+from blazar.domain.harmless import public
 from blazar.domain.parcels import Role, Words, artefact_of
+from blazar.domain.references import HF
 from blazar.domain.weight_names import SUFFIX, shard_name, shard_of
 
 KEY: Final = 12
@@ -134,8 +136,15 @@ def files_of(parcel: Parcel, folder: str) -> tuple[Arriving, ...]:
     places = [one.at.casefold() for one in found]
     if len(set(places)) < len(places):
         twice = next(one for one in found if places.count(one.at.casefold()) > 1)
+        if twice.part.role is Role.PROJECTOR:
+            raise RegistryTrouble(teaching.pull_projectors_twice(parcel.ref.public))
         raise RegistryTrouble(teaching.pull_odd_path(parcel.ref.public, twice.part.file.name))
     return tuple(found)
+
+
+def address_of(parcel: Parcel) -> str:
+    """Of its first file in a hub; what a registry of layers calls those says no more than the reference."""
+    return public(parcel.parts[0].file.at) if parcel.ref.registry == HF and parcel.parts else ""
 
 
 def _weight_names(parts: Sequence[Part]) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from blazar.application.models.enrol import enrol, spelled
 from blazar.application.models.find import get_model
 from blazar.application.models.import_model import folder_of, moved
+from blazar.application.models.name_turns import Turns, unclaimed
 from blazar.application.ports.catalog import ModelCatalog
 from blazar.application.ports.clock import Clock
 from blazar.application.ports.overlays import Overlays
@@ -21,16 +22,21 @@ from blazar.domain.records import Model
 class CopyModel:
     """Hardlink the files under the new name; a model that is only referred to gets a second row (D36).
 
-    What was laid over the model when it was created goes with it.
+    What holds for the model goes with it: what was laid over it when it was created, and what a person set for it.
     """
 
     catalog: ModelCatalog
     weights: WeightFiles
     clock: Clock
     overlays: Overlays | None = None
+    turns: Turns = unclaimed
 
     def __call__(self, source: str, target: str) -> Model:
         check_name(target)
+        with self.turns(get_model(self.catalog, source).name, target):  # its weights and its words are of one version
+            return self._copied(source, target)
+
+    def _copied(self, source: str, target: str) -> Model:
         model = get_model(self.catalog, source, self.weights)
         if self.catalog.find_model(taken := spelled(self.catalog, target)) is not None:
             raise Conflict(teaching.copy_target_taken(taken))
@@ -51,9 +57,18 @@ class CopyModel:
             row = enrol(self.catalog, self.weights, alias)
         except Conflict as lost:  # to a process that took the name in between
             raise Conflict(teaching.copy_target_taken(target)) from lost
-        if self.overlays is not None:
-            self.overlays.carry(model.name, target)
+        try:
+            if self.overlays is not None:
+                self.overlays.carry(model.name, target)
+        except BlazarError:  # it would be another model than the one that was to be copied
+            self._undo(row)
+            raise
         return row
+
+    def _undo(self, row: Model) -> None:
+        self.catalog.remove_model(row.name)
+        if row.owned:
+            self.weights.unlink((*row.files, *filter(None, (row.draft,))), row.folder)
 
     def _draft(self, model: Model, target: str) -> str:
         """A link of its own; a draft that cannot be linked is no reason to have no copy."""

@@ -4,12 +4,14 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from blazar.application.models.copy_model import CopyModel
 from blazar.application.models.find import get_model
 from blazar.application.models.import_model import ImportModel
+from blazar.application.models.name_turns import Turns, unclaimed
 from blazar.application.models.remove_model import RemoveModel
 from blazar.application.ports.blobs import Blobs
 from blazar.application.ports.overlays import Overlays
@@ -20,6 +22,8 @@ from blazar.domain.kinds import Weights
 from blazar.domain.names import check_name
 from blazar.domain.overlay import Overlay, merged, settings_of, silent_parameters
 from blazar.domain.records import Model
+
+_Held = TypeVar("_Held")
 
 TEMPLATE_KEY: Final = "tokenizer.chat_template"
 
@@ -63,6 +67,8 @@ class CreateModel:
     overlays: Overlays
     blobs: Blobs | None = None
     reload: Callable[[], Awaitable[None]] = settled
+    turns: Turns = unclaimed
+    """`copy`, `remove` and `imports` claim none themselves: these are had from the first look at the base until its words are laid."""
 
     async def __call__(self, wish: Wish) -> Created:
         check_name(wish.name)
@@ -70,14 +76,18 @@ class CreateModel:
             assert self.blobs is not None, "blobs come with a daemon"
             paths = tuple([await asyncio.to_thread(self.blobs.path_of, digest) for digest in wish.adapters])
             wish = wish._replace(overlay=wish.overlay._replace(adapters=paths))
-        if wish.files:
-            made = await self._from_files(wish)
-        elif wish.overlay.base:
-            made = await self._from_model(wish)
-        else:
+        if not wish.files and not wish.overlay.base:
             raise Malformed(teaching.create_from_nothing(), "from")
+        with await asyncio.to_thread(self._turn, wish):
+            made = await (self._from_files(wish) if wish.files else self._from_model(wish))
         await self.reload()
         return made
+
+    def _turn(self, wish: Wish) -> "_Entered[None]":
+        names = {wish.name}
+        if not wish.files:
+            names.add(get_model(self.copy.catalog, wish.overlay.base).name)
+        return _entered(self.turns(*sorted(names)))
 
     async def _from_model(self, wish: Wish) -> Created:
         base = await asyncio.to_thread(get_model, self.copy.catalog, wish.overlay.base, self.copy.weights)
@@ -110,7 +120,7 @@ class CreateModel:
     async def _from_files(self, wish: Wish) -> Created:
         blobs = self.blobs
         assert blobs is not None, "files come with a daemon"
-        with await asyncio.to_thread(_entered, blobs, wish.files) as laid:
+        with await asyncio.to_thread(lambda: _entered(blobs.laid_out(wish.files))) as laid:
             first = _weights_among(laid)
             facts = await asyncio.to_thread(self.imports.weights.inspect, first)
             settings = await asyncio.to_thread(self._settings, wish.overlay, facts, facts.files[0])
@@ -147,21 +157,20 @@ class CreateModel:
         return settings_of(overlay, template if isinstance(template, str) else "")
 
 
-class _Entered(NamedTuple):
-    """Blobs that lie laid out already: entering may block, and so it was done in a thread."""
+class _Entered(NamedTuple, Generic[_Held]):
+    """What was entered already: that may block, and so it was done in a thread."""
 
-    laid: Mapping[str, str]
+    value: _Held
     leave: Callable[[], object]
 
-    def __enter__(self) -> Mapping[str, str]:
-        return self.laid
+    def __enter__(self) -> _Held:
+        return self.value
 
     def __exit__(self, *_: object) -> None:
         self.leave()
 
 
-def _entered(blobs: Blobs, files: Mapping[str, str]) -> _Entered:
-    held = blobs.laid_out(files)
+def _entered(held: AbstractContextManager[_Held]) -> _Entered[_Held]:
     return _Entered(held.__enter__(), lambda: held.__exit__(None, None, None))
 
 

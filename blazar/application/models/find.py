@@ -3,11 +3,17 @@
 from blazar.application.ports.catalog import ModelCatalog
 from blazar.application.ports.weights import WeightFiles
 from blazar.domain import teaching
-from blazar.domain.errors import BadName, ModelNotFound, NotFound
-from blazar.domain.names import LONGEST_NAME, near
+from blazar.domain.errors import BadName, NotFound
+from blazar.domain.names import LONGEST_NAME
 from blazar.domain.records import Model
 from blazar.domain.references import LONGEST
-from blazar.domain.row_names import row_named
+from blazar.domain.row_names import not_one, only_one, row_named
+
+
+def only_model(catalog: ModelCatalog, name: str) -> Model:
+    """The same for what shall be lost: raises, too, where a reference means several rows, be they one model."""
+    model = get_model(catalog, name)
+    return model if model.name == name else only_one(name, catalog.list_models())
 
 
 def get_model(catalog: ModelCatalog, name: str, weights: WeightFiles | None = None) -> Model:
@@ -27,5 +33,5 @@ def _find_by_spelling(catalog: ModelCatalog, name: str) -> Model:
     if model is None and len(name) > LONGEST_NAME:
         raise BadName(name)
     if model is None:
-        raise ModelNotFound(name, near(name, [row.name for row in rows]))
+        raise not_one(name, rows)
     return model

@@ -6,6 +6,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from blazar.application.models.enrol import enrol, spelled
+from blazar.application.models.name_turns import Turns, unclaimed
 from blazar.application.ports.catalog import ModelCatalog
 from blazar.application.ports.clock import Clock
 from blazar.application.ports.weights import FileFacts, WeightFiles
@@ -33,6 +34,7 @@ class ImportModel:
     catalog: ModelCatalog
     weights: WeightFiles
     clock: Clock
+    turns: Turns = unclaimed
 
     def __call__(self, path: str, name: str | None = None, parts: Sequence[tuple[str, str]] = ()) -> Imported:
         """`parts` are the other files of a diffusion set: role, as sd-server's flags have it, and path."""
@@ -41,6 +43,10 @@ class ImportModel:
         facts = self.weights.inspect(path, _checked(parts))
         name = name if name is not None else check_name(name_from_file(facts.stem or _stem(facts.files[0])))
         name = spelled(self.catalog, name)
+        with self.turns(name):
+            return self._entered(name, facts)
+
+    def _entered(self, name: str, facts: FileFacts) -> Imported:
         present = self.catalog.find_model(name)
         if present is not None:
             if present.digest != facts.digest:

@@ -1,7 +1,6 @@
 """LoRA adapters that came with a model: a link for each beside the weights, which its overlay names. Writes no overlay itself."""
 
 from collections.abc import Iterable
-from pathlib import PurePath
 from typing import Final
 
 from blazar.application.models.arrivals import KEY, Shipment
@@ -10,10 +9,10 @@ from blazar.application.ports.overlays import Overlays
 from blazar.application.ports.weights import WeightFiles
 from blazar.domain.overlay import Overlay
 from blazar.domain.parcels import Role
+from blazar.domain.weight_names import came_along
 
 _MADE: Final = "@lora-"
 """After a name: no model's name holds `@`."""
-_AS_FILE: Final = "%40lora-"
 
 
 def link_adapters(weights: WeightFiles, name: str, main: Shipment, arch: str) -> tuple[str, ...]:
@@ -34,10 +33,12 @@ def adapters_of(overlays: Overlays | None, name: str) -> tuple[str, ...]:
 def ours_alone(adapters: Iterable[str], name: str, catalog: ModelCatalog, overlays: Overlays | None) -> tuple[str, ...]:
     """Those of `adapters` that `link_adapters` made and that lie over no other model; a person's own file is none of them."""
     others = {path for row in catalog.list_models() if row.name != name for path in adapters_of(overlays, row.name)}
-    return tuple(path for path in adapters if _AS_FILE in PurePath(path).name and path not in others)
+    return tuple(path for path in adapters if came_along(path) and path not in others)
 
 
 def are_there(weights: WeightFiles, overlays: Overlays, name: str, main: Shipment) -> bool:
-    """Whether as many lie over the model as come with it, and are on the disk."""
-    laid = adapters_of(overlays, name)
-    return not main.of(Role.ADAPTER) or (len(laid) >= len(main.of(Role.ADAPTER)) and not weights.missing(laid))
+    """Whether as many lie over the model as come with it, and are on the disk; and none that came with it once."""
+    laid, came = adapters_of(overlays, name), main.of(Role.ADAPTER)
+    if not came:
+        return not any(map(came_along, laid))
+    return len(laid) >= len(came) and not weights.missing(laid)

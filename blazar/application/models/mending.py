@@ -11,6 +11,7 @@ from hashlib import sha256
 from blazar.application.models.arrivals import KEY
 from blazar.application.models.create_model import TEMPLATE_KEY
 from blazar.application.models.laid_adapters import adapters_of
+from blazar.application.models.name_turns import NameTurns
 from blazar.application.ports.catalog import ModelCatalog
 from blazar.application.ports.landing import Landing
 from blazar.application.ports.overlays import Overlays
@@ -54,16 +55,16 @@ class MendPlacements:
     def all(self, landing: Landing) -> None:
         """Every name that nobody works on. What cannot be put right now is left to the next pull of it, which says why."""
         for name in self.placements.names():
-            with suppress(BlazarError), turn(landing, name, _refuse):
+            with suppress(BlazarError), turn(landing, name, _refuse), NameTurns(lambda: landing)(name, waiting=_refuse):
                 self(name)
 
     def _lay_back(self, note: Placement, row: Model | None) -> None:
         if self.overlays.find(note.name) == note.overlay:
             return
-        if note.overlay is None:
+        if note.overlay is None or row is None:  # what was removed since has no words either
             self.overlays.forget(note.name)
             return
-        template = self._template(row.files[0]) if row is not None else ""
+        template = self._template(row.files[0])
         self.overlays.renew(note.name, note.overlay, settings_of(note.overlay, template))
 
     def _template(self, file: str) -> str:

@@ -8,7 +8,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from blazar.application.models.arrivals import KEY, KINDS, Shipment
+from blazar.application.models.arrivals import KEY, KINDS, Shipment, address_of
 from blazar.application.models.create_model import TEMPLATE_KEY
 from blazar.application.models.enrol import enrol, spelled
 from blazar.application.models.import_model import row_of
@@ -24,9 +24,11 @@ from blazar.domain.draft_pairs import SIMPLE, at_odds, family_of, link_name
 from blazar.domain.errors import BlazarError, Conflict
 from blazar.domain.kinds import Weights
 from blazar.domain.overlay import Overlay, settings_of
-from blazar.domain.parcels import Origin, Role
+from blazar.domain.parcels import Origin, Role, Words
 from blazar.domain.records import Model
 from blazar.domain.registry_words import laid
+from blazar.domain.row_names import rows_of
+from blazar.domain.weight_names import came_along
 
 _NEWER: Final = "@"
 """Between a name and its artefact in what a newer version's links are called; no model's name holds it."""
@@ -52,6 +54,13 @@ class Order(NamedTuple):
         return self._replace(main=change(self.main), parts=tuple(map(change, self.parts)), draft=draft)
 
 
+def _reference(order: Order) -> str:
+    """A row keeps the words that it was pulled by first: a quantisation is more than the file that it is in today."""
+    ref, row = order.main.parcel.ref, order.present
+    same = row is not None and rows_of(ref, [row], address_of(order.main.parcel))
+    return row.origin.reference if row is not None and row.origin is not None and same else ref.kept
+
+
 class Placed(NamedTuple):
     """The row, and sentences for whoever pulls."""
 
@@ -65,6 +74,7 @@ class _Linked(NamedTuple):
     facts: FileFacts
     files: tuple[str, ...]
     draft: str
+    draft_ref: str
     projector: str
     marks: tuple[str, ...]
 
@@ -92,7 +102,9 @@ class PlaceModel:
         if row is None:
             return None
         origin = row.origin
-        if origin is None or not (origin.artefact == main.artefact or main.parcel.ref.is_spelled(origin.reference)):
+        if origin is None or not (
+            origin.artefact == main.artefact or rows_of(main.parcel.ref, [row], address_of(main.parcel))
+        ):
             raise Conflict(teaching.pull_name_taken(name, main.parcel.ref.public))
         return row
 
@@ -103,7 +115,7 @@ class PlaceModel:
             return False
         if row is None or row.origin is None or row.origin.artefact != order.main.artefact:
             return False
-        if not are_there(self.weights, self.overlays, order.name, order.main):
+        if not are_there(self.weights, self.overlays, order.name, order.main) or self._lacks_words(row, order):
             return False
         lie = self._lie(row)
         have = {mark for path, mark in lie.items() if not self.weights.missing((path,))}
@@ -114,6 +126,20 @@ class PlaceModel:
         return (
             not self.weights.missing(row.files) and have.issuperset(wanted) and have.issuperset(filter(None, projector))
         )
+
+    def _lacks_words(self, row: Model, order: Order) -> bool:
+        """Whether its registry says something of it and nothing lies over it: what a person laid over it instead is theirs."""
+        words = order.main.parcel.words
+        if row.weights is not Weights.GGUF or self.overlays.find(order.name) is not None:
+            return False
+        return words != Words() and laid(words, self._template(row.files[0])).overlay is not None
+
+    def check_writable(self, order: Order) -> None:
+        """Raises what entering would, behind all of the download: no byte comes that has no place."""
+        self.weights.check_writable()
+        self.placements.check_writable()
+        if order.main.parcel.words._replace(licence="") != Words() or order.main.of(Role.ADAPTER):
+            self.overlays.check_writable(order.name)
 
     def known(self) -> dict[str, str]:
         """Where a file of each mark lies that some model has already (`mark_of`: what a host merely said is of its own address)."""
@@ -162,7 +188,15 @@ class PlaceModel:
 
     def _row(self, order: Order, linked: _Linked) -> Model:
         parcel, at = order.main.parcel, self.clock.wall()
-        origin = Origin(str(parcel.ref), order.main.artefact, parcel.words.licence, at, linked.marks)
+        origin = Origin(
+            _reference(order),
+            order.main.artefact,
+            parcel.words.licence,
+            at,
+            linked.marks,
+            address_of(parcel),
+            linked.draft_ref,
+        )
         row = row_of(order.name, linked.facts, linked.files, owned=True, at=at)
         return replace(row, draft=linked.draft, origin=origin)
 
@@ -177,13 +211,13 @@ class PlaceModel:
         facts = self.weights.inspect(order.main.model_path, parts)
         files = self._take(order, facts)
         self._undo_links(order, files, facts, undo)
-        draft, mark = self._draft(order, facts, notes, undo)
+        draft, mark, draft_ref = self._draft(order, facts, notes, undo)
         projector = self._projector(files)
         came = order.main.of(Role.PROJECTOR)
         if came and not projector:
             notes.append(teaching.pull_projector_left(order.name))
         told = [*(marks.get(file, "") for file in facts.files), mark, came[0].mark if came and projector else ""]
-        return _Linked(facts, files, draft, projector, tuple(told))
+        return _Linked(facts, files, draft, draft_ref, projector, tuple(told))
 
     def _kept(self, order: Order) -> list[tuple[str, str]]:
         """Parts that an earlier pull brought for the set and this one says nothing of."""
@@ -207,8 +241,8 @@ class PlaceModel:
         folder = files[0].removesuffix(facts.names[0]).rstrip("/\\") if facts.names else ""
         undo.callback(self.weights.unlink, tuple(file for file in files if file not in kept), folder)
 
-    def _draft(self, order: Order, facts: FileFacts, notes: list[str], undo: ExitStack) -> tuple[str, str]:
-        """The path of the draft's link and its mark. One that cannot guess for the model is told of and left out."""
+    def _draft(self, order: Order, facts: FileFacts, notes: list[str], undo: ExitStack) -> tuple[str, str, str]:
+        """The path of the draft's link, its mark, and what it is pulled by. One that cannot guess for the model is told of and left out."""
         if order.draft is None:
             return self._draft_before(order)
         came = order.draft.files[0]
@@ -224,18 +258,18 @@ class PlaceModel:
         (link,) = self.weights.take(link_name(order.name, family, came.mark.rpartition(":")[2]), (came.at,))
         if order.present is None or link != order.present.draft:
             undo.callback(self.weights.unlink, (link,))
-        return link, came.mark
+        return link, came.mark, order.draft.parcel.ref.kept
 
     def _tokens(self, files: tuple[str, ...]) -> int:
         with suppress(BlazarError):
             return self.weights.shape(files).vocabulary
         return 0
 
-    def _draft_before(self, order: Order) -> tuple[str, str]:
+    def _draft_before(self, order: Order) -> tuple[str, str, str]:
         row = order.present
         if row is None or row.origin is None or not row.draft or self.weights.missing((row.draft,)):
-            return "", ""
-        return row.draft, self._lie(row).get(row.draft, "")
+            return "", "", ""
+        return row.draft, self._lie(row).get(row.draft, ""), row.origin.draft
 
     def _lay(self, order: Order, row: Model, notes: list[str], undo: ExitStack) -> None:
         """Before the row: an overlay of a model that is not there yet changes nothing. Words that say nothing leave a person's own alone."""
@@ -247,14 +281,19 @@ class PlaceModel:
         undo.callback(self.weights.unlink, tuple(set(adapters) - set(before.adapters if before is not None else ())))
         said = laid(words, self._template(row.files[0]), adapters)
         notes += said.notes
-        if said.overlay is None:
-            return
+        overlay, keys = said.overlay, said.settings
+        if overlay is None:
+            if before is None or not any(map(came_along, before.adapters)):
+                return
+            # What came with the version before lies over its weights; every other word of it stays.
+            overlay = before._replace(adapters=tuple(path for path in before.adapters if not came_along(path)))
+            keys = settings_of(overlay, self._template(row.files[0]))
         if before is None:
             undo.callback(self._forget, order.name)
         elif order.present is not None:
             settings = settings_of(before, self._template(order.present.files[0]))
             undo.callback(self.overlays.renew, order.name, before, settings)
-        if kept := self.overlays.renew(order.name, said.overlay, said.settings):
+        if kept := self.overlays.renew(order.name, overlay, keys):
             notes.append(teaching.pull_settings_kept(order.name, kept))
 
     def _forget(self, name: str) -> None:

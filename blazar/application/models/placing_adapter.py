@@ -53,7 +53,7 @@ class PlaceAdapter:
                 raise Conflict(teaching.pull_adapter_taken(f"{self._base(name)}{SUFFIX}", shipment.parcel.ref.public))
             return ""
         same = noted.artefact == shipment.artefact
-        if not same and noted.reference.lower() != str(shipment.parcel.ref).lower():
+        if not same and not shipment.parcel.ref.is_spelled(noted.reference):
             raise Conflict(teaching.pull_adapter_taken(noted.path, shipment.parcel.ref.public))
         return noted.path if same and not self.weights.missing(noted.files) else ""
 
@@ -74,13 +74,13 @@ class PlaceAdapter:
         base = self._base(name)
         path = f"{base}{SUFFIX}" if single else base
         # Without a version, first: what a process leaves that dies now would else be taken for somebody else's.
-        self._note(shipment, base, Noted(str(shipment.parcel.ref), "", path, _planned(base, path, names)))
+        self._note(shipment, base, Noted(shipment.parcel.ref.kept, "", path, _planned(base, path, names)))
         try:
             placed = self.weights.take(name, files, names)
         except BlazarError:
             self.landing.drop(self.landing.note_at(base))
             raise
-        self._note(shipment, base, Noted(str(shipment.parcel.ref), shipment.artefact, path, placed))
+        self._note(shipment, base, Noted(shipment.parcel.ref.kept, shipment.artefact, path, placed))
         return path
 
     def _note(self, shipment: Shipment, base: str, noted: Noted) -> None:

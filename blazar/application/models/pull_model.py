@@ -11,8 +11,11 @@ from threading import Lock
 from typing import Final, NamedTuple
 
 from blazar.application.models.abreast import Abreast, Place
+from blazar.application.models.aim import left_behind, row_name, row_of_word, wanted_name
 from blazar.application.models.arrivals import KEY, Arriving, Shipment, artefact_of_parcel, files_of, mark_of, sealed
+from blazar.application.models.foretelling import Unserved, foretold, nobody_knows
 from blazar.application.models.mending import MendPlacements, turn
+from blazar.application.models.name_turns import NameTurns
 from blazar.application.models.placing import Order, PlaceModel
 from blazar.application.models.placing_adapter import PlaceAdapter
 from blazar.application.models.pulling import (
@@ -27,6 +30,7 @@ from blazar.application.models.pulling import (
     Told,
     Wish,
 )
+from blazar.application.models.slots import UNLIMITED, Slot
 from blazar.application.models.vetting import Vetting
 from blazar.application.ports.disk import DiskSpace
 from blazar.application.ports.downloads import Downloads
@@ -39,8 +43,16 @@ from blazar.domain.errors import BlazarError, Malformed, NoRoom, NotFound
 from blazar.domain.harmless import public
 from blazar.domain.names import check_name
 from blazar.domain.parcels import Role, artefact_of
-from blazar.domain.references import RemoteRef, at_home, candidates, catalog_name, client_name, pull_reference
+from blazar.domain.references import (
+    RemoteRef,
+    at_home,
+    candidates,
+    catalog_name,
+    is_kept,
+    pull_reference,
+)
 from blazar.domain.registry_words import sifted
+from blazar.domain.row_names import spelled_as_here
 from blazar.domain.weight_names import SUFFIX
 
 AUTO: Final = "auto"
@@ -69,7 +81,7 @@ class _Teller:
     """Steps in ollama's words. Of one file what was told never becomes less."""
 
     def __init__(self, told: Told) -> None:
-        self._told, self._most = told, dict[str, int]()
+        self._told, self._most, self._lock = told, dict[str, int](), Lock()
         self.notes: list[str] = []
         self.also: Told = _nobody
         """Hears of files, too."""
@@ -81,6 +93,11 @@ class _Teller:
         if sentence not in self.notes:
             self.notes.append(sentence)
             self._told(Step(status, note=sentence))
+
+    def waits(self, sentence: str) -> None:
+        """For a while, before anything comes: none of what a pull came to. From any thread."""
+        with self._lock:
+            self._told(Step(MANIFEST, note=sentence))
 
     def file(self, one: Arriving, done: int, total: int) -> None:
         file, digits = one.part.file, _digits(one)
@@ -102,8 +119,17 @@ def _digits(one: Arriving) -> str:
     return file.sha256 or artefact_of([(file.name, mark_of(file))])
 
 
+def _once(files: Collection[Arriving]) -> Collection[Arriving]:
+    """Of files that are the same bytes one: it is fetched once, and linked."""
+    return {one.mark: one for one in files}.values()
+
+
 def _nobody(step: Step) -> None:
     """Nobody else wants to know."""
+
+
+def _unheard(sentence: str) -> None:
+    """Nothing is asked before the call."""
 
 
 @dataclass(slots=True)
@@ -115,9 +141,12 @@ class PullModel(OnePull):
     place_adapter: PlaceAdapter
     mend: MendPlacements
     abreast: Abreast = field(default_factory=Abreast)
+    slot: Slot = UNLIMITED
+    unserved: Unserved = nobody_knows
     _opened: dict[tuple[str, str], RemoteModels] = field(default_factory=dict, init=False)
     _lock: Lock = field(default_factory=Lock, init=False)
     _why: BlazarError | None = field(default=None, init=False)
+    _waits: Callable[[str], None] = field(default=_unheard, init=False)
 
     def __call__(self, wish: Wish, told: Told) -> Pulled:
         """Raises what registries, downloads and the catalog raise, `Conflict` for a name that is taken, `NoRoom` for a full disk."""
@@ -127,7 +156,10 @@ class PullModel(OnePull):
             if not role_of(role):
                 raise Malformed(teaching.part_role_unknown(role, ROLES), "with")
         try:
-            return self._pull(wish, _Teller(told))
+            teller = _Teller(told)
+            self._waits = teller.waits
+            self.transport.downloads.tells(partial(teller.note, VERIFYING))
+            return self._pull(wish, teller)
         finally:
             for registry in self._opened.values():
                 registry.close()
@@ -144,13 +176,14 @@ class PullModel(OnePull):
         if self._why is not None:
             raise self._why
 
+    def _rest(self) -> None:
+        """While somebody else has what it wants."""
+        self._check()
+        self.slot.lend()
+
     def _pull(self, wish: Wish, teller: _Teller) -> Pulled:
         teller.say(MANIFEST)
-        main = self._ordered("", wish.reference)
-        plain = self._called(wish.reference, main.parcel.ref)
-        name = self.place.spelled(check_name(wish.name or plain))
-        # What ollama's clients ask for afterwards is a model's name; an adapter is a file, and called so whoever pulls it.
-        label = check_name(plain) if wish.name == client_name(wish.reference) else name
+        main, name, label = self._aimed(wish)
         for sentence in main.parcel.notes:
             teller.note(MANIFEST, sentence)
         adapts = main.is_adapter or self.place_adapter.knows(label, main)
@@ -160,17 +193,36 @@ class PullModel(OnePull):
         else:
             present = self.place.present(name, main)
             parts = tuple(self._part(role, reference) for role, reference in wish.parts)
-            order = Order(name, main, parts, self._draft(wish.draft, name, main, teller), present, label)
+            order = Order(name, main, parts, None, present, label)
+            order = order._replace(draft=self._draft(wish.draft, order, teller))
         keys = [shipment.key for shipment in order.shipments]
 
         with self.abreast.among(keys) as place, self._turn(order, place, teller):
-            with turn(self.transport.landing, name, self._check):
-                self.mend(name)
+            with turn(self.transport.landing, name, self._rest):
+                with self._changing(name, teller):
+                    self.mend(name)
                 pulled = self._adapter(order, teller) if adapts else self._model(order, teller)
             for shipment in order.shipments:
                 self.transport.landing.clear(shipment.folder)
         teller.say(DONE)
         return pulled
+
+    def _aimed(self, wish: Wish) -> tuple[Shipment, str, str]:
+        """What comes, the row that it is for, and what it is called where it has none.
+
+        What ollama's clients ask for afterwards is a model's name; an adapter is a file, and called so whoever pulls it.
+        """
+        rows = self.place.catalog.list_models()
+        row = row_of_word(wish, rows)
+        if row is not None and row.origin is not None:
+            ref = pull_reference(row.origin.reference, self.transport.hosts())
+            main = self._shipment("", self._registry(ref), ref)
+            name = check_name(wanted_name(wish) or row.name)
+            return main, self.place.spelled(name), name
+        main = self._ordered("", wish.reference)
+        usual = self._called(wish.reference, main.parcel.ref)
+        name = check_name(row_name(wish, main.parcel, usual, rows))
+        return main, name, name if wanted_name(wish) else check_name(usual)
 
     @contextmanager
     def _turn(self, order: Order, place: Place, teller: _Teller) -> Iterator[None]:
@@ -178,7 +230,7 @@ class PullModel(OnePull):
         files = [one for shipment in order.shipments for one in shipment.files]
 
         def waiting() -> None:
-            self._check()
+            self._rest()
             ahead = self.abreast.ahead(place)
             if ahead is None:
                 teller.note(
@@ -192,6 +244,20 @@ class PullModel(OnePull):
             teller.also = partial(self.abreast.tell, place)
             yield
 
+    @contextmanager
+    def _changing(self, name: str, teller: _Teller) -> Iterator[None]:
+        """Nobody else removes, copies or creates it until the end: for moments only, since those wait for nothing that is fetched."""
+        said = list[str]()
+
+        def waiting() -> None:
+            self._rest()
+            if not said:
+                said.append(teaching.pull_waits_name(name))
+                teller.waits(said[0])
+
+        with NameTurns(lambda: self.transport.landing)(name, waiting=waiting):
+            yield
+
     def _called(self, reference: str, ref: RemoteRef) -> str:
         """A shortname is kept as it was written: `qwen3-0.6b` is found as `qwen3:0.6b` too, and not the other way round."""
         tries = self.transport.meant(reference)
@@ -202,19 +268,34 @@ class PullModel(OnePull):
         order = order._replace(present=self.place.present(order.name, order.main))
         if self.place.is_complete(order):
             self._told_whole(order, teller)
-            return Pulled(order.present, fresh=False, notes=tuple(teller.notes))
+            return self._there_already(order, teller)
         vetting = Vetting(self.place.weights, self.transport.landing, order)
         vetting.ahead(self._check)
+        self.place.check_writable(order)
+        if why := foretold(order, self.unserved):
+            teller.note(MANIFEST, teaching.pull_unserved(order.name, why))
         order = self._bring(order, teller)
-        if self.place.is_complete(order):  # it had to come before anybody could tell
-            return Pulled(order.present, fresh=False, notes=tuple(teller.notes))
         if self.place_adapter.is_one(order.main):
             return self._placed_adapter(order, teller)
-        with vetting.told():
+        with self._changing(order.name, teller), vetting.told():
+            # Once more: it may have been removed meanwhile, or it had to come before anybody could tell.
+            order = order._replace(present=self.place.present(order.name, order.main))
+            if self.place.is_complete(order):
+                return self._there_already(order, teller)
             placed = self.place(order)
         for sentence in placed.notes:
             teller.note(WRITING, sentence)
+        self._tell_left(order, teller)
         return Pulled(placed.model, fresh=True, notes=tuple(teller.notes))
+
+    def _there_already(self, order: Order, teller: _Teller) -> Pulled:
+        self._tell_left(order, teller)
+        return Pulled(order.present, fresh=False, notes=tuple(teller.notes))
+
+    def _tell_left(self, order: Order, teller: _Teller) -> None:
+        rows, main = self.place.catalog.list_models(), order.main
+        if left := left_behind(order.name, main.parcel, main.artefact, rows):
+            teller.note(WRITING, teaching.pull_rows_left(order.name, left))
 
     def _adapter(self, order: Order, teller: _Teller) -> Pulled:
         if path := self.place_adapter.present(order.label, order.main):
@@ -231,7 +312,8 @@ class PullModel(OnePull):
 
     def _ordered(self, role: str, reference: str) -> Shipment:
         """What a reference brings: the first of its spellings that there is."""
-        tries = self.transport.meant(reference)
+        rows = self.place.catalog.list_models()
+        tries = [spelled_as_here(ref, rows) for ref in self.transport.meant(reference)]
         for ref in tries[:-1]:
             with suppress(NotFound):
                 return self._shipment(role, self._registry(ref), ref)
@@ -251,6 +333,7 @@ class PullModel(OnePull):
         at = (ref.registry, ref.host)
         if at not in self._opened:
             registry = self.transport.open(ref)
+            registry.tells(self._waits)
             with self._lock:
                 self._opened[at] = registry
         self._check()
@@ -263,13 +346,16 @@ class PullModel(OnePull):
             raise Malformed(teaching.pull_part_is_no_file(public(reference)), "with")
         return found
 
-    def _draft(self, wish: str, name: str, main: Shipment, teller: _Teller) -> Shipment | None:
-        """With `auto` nothing about a draft keeps the model from coming."""
-        if not wish:
-            return None
+    def _draft(self, wish: str, order: Order, teller: _Teller) -> Shipment | None:
+        """The one that is wished for, else what is newer of the one that is there. With `auto` nothing about it keeps the model from coming."""
+        name, main = order.name, order.main
         weights = main.of(Role.WEIGHTS)
         if not weights or not weights[0].at.lower().endswith(SUFFIX):
-            raise Malformed(teaching.pull_draft_for_gguf(name), "draft")
+            if wish:
+                raise Malformed(teaching.pull_draft_for_gguf(name), "draft")
+            return None
+        if not wish:
+            return self._newer_draft(order, teller)
         reference = draft_for(main.parcel.ref.repo) if wish == AUTO else wish
         if not reference:
             teller.note(MANIFEST, teaching.pull_draft_unknown(name))
@@ -289,6 +375,20 @@ class PullModel(OnePull):
             return None
         return found
 
+    def _newer_draft(self, order: Order, teller: _Teller) -> Shipment | None:
+        """It is brought up to date along with its model, and is no reason why that should not come."""
+        row = order.present
+        reference = row.origin.draft if row is not None and row.draft and row.origin is not None else ""
+        if not reference or is_kept(reference):
+            return None
+        try:
+            found = self._ordered(DRAFT, reference)
+        except BlazarError as why:
+            self._check()
+            teller.note(MANIFEST, teaching.pull_draft_not_renewed(order.name, public(reference), str(why)))
+            return None
+        return found if found.single.lower().endswith(SUFFIX) and found.size < order.main.size else None
+
     def _told_whole(self, order: Order, teller: _Teller) -> None:
         """Everything was there: the same steps, as a client expects them."""
         for shipment in order.shipments:
@@ -307,12 +407,17 @@ class PullModel(OnePull):
                     teller.file(one, one.part.file.size, one.part.file.size)
                 else:
                     todo.append((shipment, one))
-        self._check_room([one for _, one in todo], order.main.folder)
+        self._check_room(_once([one for _, one in todo]), order.main.folder)
         for _, one in todo:  # whoever draws it knows from now on how much it is in all
             teller.file(one, self.transport.downloads.came(one.at), one.part.file.size)
+        if todo:
+            self.slot.take_back(self._check)
+        came = dict[str, str]()
         for shipment, one in todo:
             self._check()
-            self._fetch(shipment, one, teller)
+            twin = came.setdefault(one.mark, one.at)
+            if twin == one.at or not self.transport.landing.adopt(twin, one.at):
+                self._fetch(shipment, one, teller)
         self._check()
         teller.say(VERIFYING)
         order = order.mapped(partial(self._sealed, teller=teller))

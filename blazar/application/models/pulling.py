@@ -40,13 +40,14 @@ class Step(NamedTuple):
 class Pulled(NamedTuple):
     """`model` is None where what came is no model by itself (a LoRA adapter): `path` is where it lies then.
 
-    `fresh` is False where everything was there already.
+    `fresh` is False where everything was there already. `unserved` says why no engine here serves it, and what to do about that.
     """
 
     model: Model | None
     fresh: bool
     path: str = ""
     notes: tuple[str, ...] = ()
+    unserved: str = ""
 
 
 Told = Callable[[Step], None]

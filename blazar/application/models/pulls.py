@@ -13,9 +13,10 @@ from threading import Lock, Thread
 from types import TracebackType
 from typing import Final, Self
 
-from blazar.application.models.at_once import AtOnce
+from blazar.application.models.at_once import AtOnce, ThreadSlot, Turn
 from blazar.application.models.create_model import settled
 from blazar.application.models.pulling import DONE, MANIFEST, OnePull, Pulled, Step, Wish
+from blazar.application.models.slots import Slot
 from blazar.application.ops.caller import Caller
 from blazar.application.ports.clock import Clock
 from blazar.application.ports.telemetry import Events
@@ -104,6 +105,11 @@ class Watching:
             await self._changed
         else:
             await within(self._clock, until - self._clock.now(), self._changed)
+
+
+def _shown(wish: Wish) -> dict[str, str]:
+    """Which pull an event is about: several of one reference may be under way, each by another name."""
+    return {"reference": public(wish.reference)} | ({"name": wish.name} if wish.name else {})
 
 
 def _nothing_to_mend() -> bool:
@@ -217,14 +223,14 @@ class _Outcome:
 
 
 class Pulls:
-    """`begin()` makes one pull, in its thread: that is where its modules are loaded. `catch_up` is awaited behind each.
+    """`begin` makes one pull, in its thread: that is where its modules are loaded. `catch_up` is awaited behind each.
 
     Has a life: its end ends every pull.
     """
 
     def __init__(
         self,
-        begin: Callable[[], OnePull],
+        begin: Callable[[Slot], OnePull],
         events: Events,
         clock: Clock,
         catch_up: Callable[[], Awaitable[None]] = settled,
@@ -257,7 +263,7 @@ class Pulls:
     async def aclose(self) -> None:
         """Whoever waits hears that the daemon stops; what came is kept."""
         self._closed = True
-        why = Busy(teaching.shutting_down())
+        why = Busy(teaching.pull_shutting_down())
         for transfer in list(self._under_way.values()):
             transfer.stop(why)
             transfer.fail(why)
@@ -267,18 +273,18 @@ class Pulls:
     async def _run(self, transfer: _Transfer, before: "asyncio.Task[None] | None") -> None:
         if before is not None:  # it was stopped, and holds its files until it has noticed
             await asyncio.wait([before])
-        shown = public(transfer.wish.reference)
-        self._events.emit("pull_started", reference=shown)
+        shown = _shown(transfer.wish)
+        self._events.emit("pull_started", **shown)
         try:
-            async with self._at_once.turn(partial(self._queue, transfer)):
-                pulled = await self._carried(transfer)
+            async with self._at_once.turn(partial(self._queue, transfer)) as turn:
+                pulled = await self._carried(transfer, turn)
             await self._catch_up()
         except BlazarError as error:
-            self._events.emit("pull_failed", reference=shown, why=public_sentence(str(error)))
+            self._events.emit("pull_failed", **shown, why=public_sentence(str(error)))
             transfer.fail(error)
         else:
             name = pulled.path if pulled.model is None else pulled.model.name
-            self._events.emit("pulled", reference=shown, model=name, fresh=pulled.fresh)
+            self._events.emit("pulled", **shown, model=name, fresh=pulled.fresh)
             transfer.succeed(pulled)
         finally:
             if self._under_way.get(transfer.wish) is transfer:
@@ -292,14 +298,14 @@ class Pulls:
         transfer.tell(Step(MANIFEST))
         transfer.tell(Step(MANIFEST, note=teaching.pull_queued(self._at_once.running)))
 
-    async def _carried(self, transfer: _Transfer) -> Pulled:
+    async def _carried(self, transfer: _Transfer, turn: Turn) -> Pulled:
         loop = asyncio.get_running_loop()
         crossing, ended = _Crossing(loop, transfer.tell), loop.create_future()
 
         def carry() -> None:
             pulled, outcome = None, _Outcome()
             with outcome:
-                pull = self._begin()
+                pull = self._begin(ThreadSlot(loop, turn))
                 transfer.caller.stopped_by(pull.stop)
                 pulled = pull(transfer.wish, crossing.put)
             with suppress(RuntimeError):  # the loop has ended meanwhile

@@ -3,8 +3,9 @@
 import asyncio
 from dataclasses import dataclass
 
-from blazar.application.models.find import get_model
+from blazar.application.models.find import only_model
 from blazar.application.models.laid_adapters import adapters_of, ours_alone
+from blazar.application.models.name_turns import Turns, unclaimed
 from blazar.application.ports.catalog import ModelCatalog
 from blazar.application.ports.overlays import Overlays
 from blazar.application.ports.weights import WeightFiles
@@ -24,21 +25,27 @@ class RemoveModel:
     weights: WeightFiles
     supervising: Supervising | None
     overlays: Overlays | None = None
+    turns: Turns = unclaimed
 
     async def __call__(self, name: str, *, force: bool = False) -> Model:
-        model = get_model(self.catalog, name)
+        model = only_model(self.catalog, name)
         if self.supervising is not None:
             await self.supervising.evict(model.name, force=force, cause="removed")
         # Another process may hold the catalog for seconds; the daemon's loop must not wait for it.
-        await asyncio.to_thread(self._delete, model)
-        return model
+        return await asyncio.to_thread(self._removed, model)
+
+    def _removed(self, found: Model) -> Model:
+        """What that name is when its turn is ours: a pull may have entered another version meanwhile."""
+        with self.turns(found.name):
+            if (model := self.catalog.find_model(found.name)) is not None:
+                self._delete(model)
+        return model or found
 
     def _delete(self, model: Model) -> None:
         if model.owned:
             laid = ours_alone(adapters_of(self.overlays, model.name), model.name, self.catalog, self.overlays)
             self.weights.unlink((*self._ours_alone(model), *laid), model.folder)
-        self.catalog.remove_model(model.name)
-        if self.overlays is not None:
+        if self.catalog.remove_model(model.name, model) and self.overlays is not None:
             self.overlays.forget(model.name)
 
     def _ours_alone(self, model: Model) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from blazar.domain.fit.about import about
 from blazar.domain.fit.machine import Machine
 from blazar.domain.kinds import EngineKind
 from blazar.domain.records import Engine, Model
-from blazar.domain.routing import Rules, Subject, lane_for
+from blazar.domain.routing import Route, Rules, Subject, lane_for
 
 
 class Surveyed(NamedTuple):
@@ -46,8 +46,19 @@ class SurveyModels:
         machine, engines, rules = self.machine(tenants), self.engines.list_engines(), self.rules()
         return [Surveyed(one, about(one.size, machine), self._lane(one, engines, rules)) for one in models]
 
+    def unserved(self, model: Model) -> str:
+        """Why none of the engines serves it, and what to do; "" where one does."""
+        try:
+            self._route(model, self.engines.list_engines(), self.rules())
+        except Unserved as why:
+            return str(why)
+        return ""
+
     def _lane(self, model: Model, engines: Sequence[Engine], rules: Rules) -> str:
         with suppress(Unserved):
-            subject = Subject(model.weights, model.arch, self.pin(model.name))
-            return lane_for(subject, engines, self.driven, rules).engine.kind.value
+            return self._route(model, engines, rules).engine.kind.value
         return ""
+
+    def _route(self, model: Model, engines: Sequence[Engine], rules: Rules) -> Route:
+        subject = Subject(model.weights, model.arch, self.pin(model.name))
+        return lane_for(subject, engines, self.driven, rules)

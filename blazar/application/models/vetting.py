@@ -13,7 +13,15 @@ from blazar.application.ports.landing import Landing
 from blazar.application.ports.weights import WeightFiles
 from blazar.domain import teaching
 from blazar.domain.diffusion_sets import may_draw
-from blazar.domain.errors import BadModelFile, BlazarError, BrokenThere, Malformed, PartsMissing
+from blazar.domain.errors import (
+    BadModelFile,
+    BlazarError,
+    BrokenThere,
+    Malformed,
+    PartsMissing,
+    PartsOfNoSet,
+    WrongPart,
+)
 from blazar.domain.harmless import public
 from blazar.domain.kinds import Weights
 from blazar.domain.weight_names import SUFFIX
@@ -28,16 +36,42 @@ class Vetting:
     order: Order
 
     def ahead(self, check: Callable[[], None]) -> None:
-        """Raises `Malformed` for a diffusion model whose parts are not ordered, and whatever `check` does. What cannot be read ahead is judged when it is here."""
-        main = self.order.main
+        """Raises `Malformed` for a diffusion model whose parts are not ordered or are others, and for parts of what is none.
+
+        And whatever `check` raises.
+
+        What cannot be read ahead is judged when it is here.
+        """
+        main, row = self.order.main, self.order.present
+        if self.order.parts and (not main.single or (row is not None and row.weights is not Weights.DIFFUSION)):
+            raise PartsOfNoSet(main.parcel.ref.public, "with")
+        for part in self.order.parts:
+            self._ahead_of_part(part, check)
+        self._ahead_of_main(main, check)
+
+    def _ahead_of_main(self, main: Shipment, check: Callable[[], None]) -> None:
         name = f"{main.parcel.ref.repo} {main.files[0].part.file.name}"
-        if not main.single or (main.single.lower().endswith(SUFFIX) and not may_draw(name)):
+        is_gguf = main.single.lower().endswith(SUFFIX)
+        if not main.single or (is_gguf and not may_draw(name) and not self.order.parts):
             return
         try:
             with main.registry.open(main.files[0].part.file) as source:
                 self.weights.vet_elsewhere(source, self._given())
         except PartsMissing as why:
             raise self._without_parts(why) from None
+        except WrongPart as why:
+            raise WrongPart(main.parcel.ref.public, why.role, why.part) from None
+        except PartsOfNoSet:
+            raise PartsOfNoSet(main.parcel.ref.public, "with") from None
+        except BlazarError:
+            check()
+
+    def _ahead_of_part(self, part: Shipment, check: Callable[[], None]) -> None:
+        try:
+            with part.registry.open(part.files[0].part.file) as source:
+                self.weights.vet_part_elsewhere(source, part.role)
+        except WrongPart as why:
+            raise WrongPart(part.parcel.ref.public, why.role, why.part) from None
         except BlazarError:
             check()
 
@@ -61,6 +95,19 @@ class Vetting:
                 self._drop(shipment)
             file = why.path.removeprefix(broken.folder).lstrip("/")
             raise BrokenThere(public(str(broken.parcel.ref)), file, why.why) from why
+        except Malformed as why:
+            if (said := self._by_reference(str(why))) == str(why):
+                raise
+            raise Malformed(said, why.field) from why
+
+    def _by_reference(self, sentence: str) -> str:
+        """Whatever it says of files that came, said of what they were asked for as: nobody else knows where they lie."""
+        for shipment in self.order.shipments:
+            reference = shipment.parcel.ref.public
+            if shipment.single:
+                sentence = sentence.replace(shipment.single, reference)
+            sentence = sentence.replace(shipment.folder, reference)
+        return sentence
 
     def _without_parts(self, why: PartsMissing) -> Malformed:
         reference = public(str(self.order.main.parcel.ref))

@@ -18,9 +18,12 @@ from blazar.application.ports.weights import WeightFiles
 from blazar.application.supervise.views import InstanceView, Supervising
 from blazar.domain import teaching
 from blazar.domain.errors import BlazarError
+from blazar.domain.instance.machine import State
 from blazar.domain.keys import scopes_in_vain
 from blazar.domain.kinds import EngineKind, Provenance
 from blazar.domain.records import Engine, Gpu, Machine, Model
+from blazar.domain.row_names import meant
+from blazar.domain.weight_names import came_along
 
 OK: Final = "ok"
 WARN: Final = "warn"
@@ -33,6 +36,8 @@ LOW_DISK: Final = 2 * 2**30
 
 MOST_STRAYS: Final = 10
 """Rows of weight files that belong to no model; the others are counted."""
+
+CACHE: Final = "semantic cache"
 
 OF_THE_SYSTEM: Final = frozenset({"memory", "processors"})
 """Probes that have nothing to do with accelerators."""
@@ -71,6 +76,7 @@ class Installation(NamedTuple):
     pins: Mapping[str, Sequence[str]] = MappingProxyType({})
     scopes: Mapping[str, Sequence[str]] = MappingProxyType({})
     certificate: Row | None = None  # what HTTPS is spoken with
+    embeddings: Mapping[str, bool] | None = None  # what overrides say of models, where the semantic cache is on
 
 
 def _no_registry() -> Iterator[Row]:
@@ -86,6 +92,14 @@ def _nothing_begun() -> Mapping[str, int]:
 
 
 def _none_unlisted(_: Collection[str]) -> Iterable[tuple[str, int]]:
+    return ()
+
+
+def _none_left() -> Iterable[tuple[str, Sequence[str], int]]:
+    return ()
+
+
+def _nothing_laid(_: str) -> Iterable[str]:
     return ()
 
 
@@ -115,6 +129,8 @@ class Diagnose:
     workers: Callable[[Sequence[InstanceView]], Awaitable[Sequence[Row]]] = _no_workers
     flaw: Callable[[Engine], str] = _unseen
     unlisted: Callable[[Collection[str]], Iterable[tuple[str, int]]] = _none_unlisted
+    laid: Callable[[str], Iterable[str]] = _nothing_laid
+    left: Callable[[], Iterable[tuple[str, Sequence[str], int]]] = _none_left
 
     async def __call__(self) -> dict[str, Any]:
         """`{"sections": [{"name", "rows": [{"check", "status", "detail", "remedy"}]}]}`."""
@@ -231,20 +247,46 @@ class Diagnose:
                 told = teaching.model_file_gone(model.name, gone)
                 yield Row(model.name, FAIL, told, teaching.doctor_model_remedy(model.name))
         yield from self._strays(models)
+        yield from self._left()
+        yield from self._cache(models)
         for name in sorted(set(self.installation.overridden) - {model.name for model in models}):
             yield Row(name, WARN, teaching.doctor_override_without_model(name), teaching.doctor_override_remedy())
-        for key, name in scopes_in_vain(self.installation.scopes, [model.name for model in models]):
+        names = [model.name for model in models]
+        for key, name in scopes_in_vain(self.installation.scopes, names, lambda name: meant(name, models)):
             yield Row(name, WARN, teaching.key_model_missing(key, name), teaching.doctor_override_remedy())
+
+    def _cache(self, models: Sequence[Model]) -> Iterator[Row]:
+        """The semantic cache finds what is alike by an embedding model that serves; it loads none."""
+        said = self.installation.embeddings
+        if said is None:
+            return
+        able = {model.name for model in models if said.get(model.name, model.embeds and not model.ranks)}
+        if not able:
+            yield Row(CACHE, WARN, teaching.doctor_cache_no_embedder(), teaching.doctor_cache_import())
+            return
+        views = self.supervising.views() if self.supervising is not None else None
+        if views is not None and not any(view.model in able and view.state == State.SERVING for view in views):
+            yield Row(CACHE, WARN, teaching.doctor_cache_none_serves(), teaching.doctor_cache_pin(min(able)))
 
     def _strays(self, models: Sequence[Model]) -> Iterator[Row]:
         """Weights in the models folder that take room and serve nobody."""
-        strays = list(self.unlisted({file for model in models for file in (*model.files, model.draft) if file}))
+        named = {file for model in models for file in (*model.files, model.draft, *self.laid(model.name)) if file}
+        strays = list(self.unlisted(named))
         for path, size in strays[:MOST_STRAYS]:
-            yield Row(
-                "models folder", WARN, teaching.doctor_unlisted(path, size), teaching.doctor_unlisted_remedy(path)
-            )
+            adapter = came_along(path)  # no model by itself
+            remedy = teaching.doctor_adapter_left_remedy() if adapter else teaching.doctor_unlisted_remedy(path)
+            yield Row("models folder", WARN, teaching.doctor_unlisted(path, size), remedy)
         if more := strays[MOST_STRAYS:]:
             yield Row("models folder", WARN, teaching.doctor_unlisted_more(len(more), sum(size for _, size in more)))
+
+    def _left(self) -> Iterator[Row]:
+        """Pulls that were stopped, and what they have brought so far."""
+        left = list(self.left())
+        for folder, files, size in left[:MOST_STRAYS]:
+            told = teaching.doctor_download_left(folder, files, size)
+            yield Row("downloads", WARN, told, teaching.doctor_download_left_remedy())
+        if more := left[MOST_STRAYS:]:
+            yield Row("downloads", WARN, teaching.doctor_downloads_left_more(len(more), sum(row[2] for row in more)))
 
     def _channels(self) -> Iterator[Row]:
         yield from self.updates()

@@ -17,13 +17,12 @@ from blazar.application.supervise.viewing import uncounted, window_of
 from blazar.domain import teaching
 from blazar.domain.argv import Decision
 from blazar.domain.argv_diff import difference
-from blazar.domain.errors import ModelNotFound, Refusal
+from blazar.domain.errors import Refusal
 from blazar.domain.fit import guard_bytes, may_load
 from blazar.domain.kinds import Weights
-from blazar.domain.names import near
 from blazar.domain.records import Engine, Model
 from blazar.domain.routing import Rejected, lane_class
-from blazar.domain.row_names import row_named
+from blazar.domain.row_names import not_one, row_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ class Explain:
         rows = self.catalog.list_models()
         row = row_named(model, rows)
         if row is None:
-            raise ModelNotFound(model, near(model, [one.name for one in rows]))
+            raise not_one(model, rows)
         running = next((one for one in tenants if one.key == row.name and one.pid and one.launch is not None), None)
         found: dict[str, Any] = {
             "asked": model,

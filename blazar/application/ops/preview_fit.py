@@ -22,7 +22,7 @@ from blazar.application.supervise.charges import Tenant
 from blazar.application.supervise.extra_words import without
 from blazar.application.supervise.preparation import Preparation, embeds, prepare
 from blazar.domain import teaching
-from blazar.domain.errors import BadModelFile, BadShape, Malformed, ModelNotFound, NotFound
+from blazar.domain.errors import BadModelFile, BadShape, Malformed, ModelNotFound, NotFound, SeveralModels
 from blazar.domain.fit.machine import Machine, bytes_of, imagined
 from blazar.domain.fit.settings import CACHE_TYPES
 from blazar.domain.kinds import Weights
@@ -98,7 +98,7 @@ class PreviewFit:
         if reference is None:
             try:
                 return self._row(question, tenants, self.find_model(target))
-            except ModelNotFound as unknown:
+            except (ModelNotFound, SeveralModels) as unknown:
                 reference = implied_reference(target)
                 if reference is None:
                     raise NotFound(teaching.fit_target_unknown(str(unknown))) from None

@@ -22,8 +22,8 @@ class ModelCatalog(Protocol):
         """Put the row in the place of the one of that name, if any, in one step: no reader finds none."""
         ...
 
-    def remove_model(self, name: str) -> bool:
-        """Whether there was such a row."""
+    def remove_model(self, name: str, known: Model | None = None) -> bool:
+        """Whether there was such a row. With `known`, only while it is still that one: another version may have been entered meanwhile."""
         ...
 
     def revision(self) -> int: ...

@@ -10,7 +10,8 @@ class Wanted(NamedTuple):
     """One file. `size` 0 and `sha256` "" are not known; `name` is what sentences call it.
 
     `token` goes to the address's own host and nowhere else; `variable` is where people set it. `git` is the id that git gives its
-    content, where there is no better digest; `empty`: it is known to have no bytes, so that nobody is asked for it.
+    content, where there is no better digest; `empty`: it is known to have no bytes, so that nobody is asked for it. `etag` (without
+    its quotes) is the version that is meant where another one would not do: it is one of a set.
     """
 
     url: str
@@ -22,6 +23,7 @@ class Wanted(NamedTuple):
     variable: str | None = None
     git: str = ""
     empty: bool = False
+    etag: str = ""
 
 
 Told = Callable[[int, int], None]
@@ -37,6 +39,10 @@ class Downloads(Protocol):
 
     def fetch(self, wanted: Wanted, told: Told) -> None:
         """Have the file lie at its path; nothing is asked if it does. An interrupt ends it within a second, what came is kept."""
+        ...
+
+    def tells(self, notes: Callable[[str], None]) -> None:
+        """From now on `notes` hears, in a sentence, what becomes of a file that did not come as it should. From `fetch`'s thread."""
         ...
 
     def came(self, path: str) -> int:

@@ -28,7 +28,14 @@ class Overlays(Protocol):
         ...
 
     def carry(self, source: str, target: str) -> None:
-        """What lies over one model over another, too; nothing where there is nothing. Raises what `keep` raises."""
+        """What holds for one model for another, too: what lies over it, and what a person wrote into its override, or took out of it.
+
+        What a person wrote into the other's stays. What came so goes with `forget`. Raises what `keep` raises.
+        """
+        ...
+
+    def check_writable(self, name: str) -> None:
+        """Raises what `keep` raises where nothing can be kept, or the configuration says nothing of that model yet and cannot be changed."""
         ...
 
     def forget(self, name: str) -> None:

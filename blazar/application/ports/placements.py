@@ -21,6 +21,10 @@ class Placements(Protocol):
         """Noted before the first change; `files` are those that links will be made of, and those that the name has now."""
         ...
 
+    def check_writable(self) -> None:
+        """Raises `StoreTrouble` where nothing can be noted."""
+        ...
+
     def find(self, name: str) -> Placement | None:
         """What was begun and not ended."""
         ...

@@ -1,5 +1,6 @@
 """Models that lie in a registry: what there is of one, the front of its files, and all that a pull of it brings. Nothing is asked unless a user names one."""
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
@@ -113,6 +114,10 @@ class RemoteModels(Protocol):
 
     def open(self, file: RemoteFile) -> AbstractContextManager[Source]:
         """The front of a file, fetched as far as it is read and no further than 64 MiB."""
+        ...
+
+    def tells(self, waits: Callable[[str], None]) -> None:
+        """From now on `waits` hears, in a sentence, of each pause before something is asked again. From any thread."""
         ...
 
     def stop(self, why: BlazarError) -> None:

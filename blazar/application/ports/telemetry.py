@@ -1,6 +1,6 @@
 """Things we tell, never ask: every method may do nothing. The hot path calls these; they must cost a microsecond at most."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 
@@ -77,8 +77,8 @@ class Meter(Protocol):
 
     def on_crashed(self, model: str) -> None: ...
 
-    def exposition(self) -> bytes:
-        """Prometheus text."""
+    def exposition(self, models: Collection[str] | None = None) -> bytes:
+        """Prometheus text; with `models`, without series of any other model."""
         ...
 
 

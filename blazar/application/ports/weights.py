@@ -109,7 +109,14 @@ class WeightFiles(Protocol):
         ...
 
     def vet_elsewhere(self, source: Source, roles: Sequence[str]) -> None:
-        """Raises `PartsMissing` for a diffusion model that needs more parts than those in `roles`, and what reading raises."""
+        """Raises `PartsMissing` for a diffusion model that needs more parts than those in `roles`, `PartsOfNoSet` for another, and what reading raises.
+
+        With no roles also `WrongPart` for what is a part of one itself.
+        """
+        ...
+
+    def vet_part_elsewhere(self, source: Source, role: str) -> None:
+        """Raises `WrongPart` for a file that is another part of a diffusion model than `role`, and what reading raises."""
         ...
 
     def link(self, name: str, files: tuple[str, ...], names: tuple[str, ...] = ()) -> tuple[tuple[str, ...], bool]:
@@ -124,6 +131,10 @@ class WeightFiles(Protocol):
         """Like `link`, for files that are ours: where no hardlink can be, they are moved, so that what comes back is always owned."""
         ...
 
+    def check_writable(self) -> None:
+        """Raises `StoreTrouble` where nothing may be linked into the models folder, whatever room there is."""
+        ...
+
     def unlink(self, files: tuple[str, ...], folder: str = "") -> None:
         """Delete links inside the models folder, those of encoders too; anything outside is left alone.
 
@@ -133,6 +144,10 @@ class WeightFiles(Protocol):
 
     def missing(self, files: tuple[str, ...]) -> str | None:
         """The first of these files that is gone."""
+        ...
+
+    def stamp(self, path: str) -> str:
+        """What changes as soon as another file, or folder, lies there; "" where nothing does. Reads no content."""
         ...
 
     def same(self, files: tuple[str, ...], others: tuple[str, ...]) -> bool:

@@ -244,7 +244,7 @@ class Instance:
             return
         status, last = exit_text(message.status), tenure.last_lines
         if self.state is State.LOADING:
-            self._error = self._error or SpawnFailed(teaching.child_died_loading(self.key, status, last))
+            self._error = self._error or SpawnFailed(tenure.died_loading(status))
             self.last_error = str(self._error)
         elif self.state is not State.STOPPING:
             self.last_error = str(ChildDied(teaching.child_died(self.key, status, last)))

@@ -1,4 +1,4 @@
-"""Whether a running child would be told something else by another configuration. Plans to compare, and starts and stops nothing.
+"""Whether a running child would be told something else by another configuration, or by other files. Starts and stops nothing.
 
 Both configurations are planned anew and under the same circumstances, those that the child was planned under: what else runs now,
 how much memory is free and which build is active must not look like a change of the configuration.
@@ -6,7 +6,8 @@ how much memory is free and which build is active must not look like a change of
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from pathlib import PurePath
+from typing import Any, Final, TypeVar
 
 from blazar.application.ports.hardware import HardwareCensus
 from blazar.application.supervise.charges import NOBODY, Usage
@@ -17,9 +18,13 @@ from blazar.domain import teaching
 from blazar.domain.errors import BlazarError, Refusal
 from blazar.domain.fit.machine import Machine as Placement
 from blazar.domain.records import Engine, Machine, Model
+from blazar.domain.told_paths import told_paths
 
 Settings = Mapping[str, Any]
 Refused = TypeVar("Refused", bound=Refusal)
+
+_WHILE_IT_RUNS: Final = frozenset({"-lcd", "--lookup-cache-dynamic", "--video-ffmpeg-dir"})
+"""What children write, or look into all the time: that it changes makes none of them outdated."""
 
 
 def plan_once(
@@ -29,7 +34,8 @@ def plan_once(
     settings = planner.settings_for(model.name)
     fixed = _fixed(planner, model.name, settings)
     try:
-        return fixed.plan(model, key, ctx, usage, vision=vision)._replace(settings=settings)
+        launch = fixed.plan(model, key, ctx, usage, vision=vision)
+        return launch._replace(settings=settings, read=_read(planner, launch))
     except Refusal as refusal:
         raise by_former(planner, refusal) from None
 
@@ -41,8 +47,23 @@ def by_former(planner: LaunchPlanner, refusal: Refused) -> Refused:
     return refusal
 
 
+def reread(planner: LaunchPlanner, launch: Launch) -> bool:
+    """Whether one of the files that the child read is another one by now: an adapter that was pulled anew keeps its path."""
+    return bool(launch.read) and _read(planner, launch) != launch.read
+
+
+def _read(planner: LaunchPlanner, launch: Launch) -> tuple[tuple[str, str], ...]:
+    """What is no whole path counts from where children run."""
+    driver, folder = planner.drivers.get(launch.plan.kind), planner.places.socket
+    told = told_paths(driver.paths, launch.plan.decisions) if driver is not None else ()
+    paths = dict.fromkeys(str(PurePath(folder, one.path)) for one in told if one.flag not in _WHILE_IT_RUNS)
+    return tuple((path, planner.sizing.files.stamp(path)) for path in paths)
+
+
 def outdated(planner: LaunchPlanner, launch: Launch, settings: Settings) -> bool:
     """Whether `settings` mean another child than the one that `launch` became. Blocking, as planning is."""
+    if reread(planner, launch):
+        return True
     if settings == launch.settings:
         return False
     still = _Still(planner.hardware.read())

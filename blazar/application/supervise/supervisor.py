@@ -31,7 +31,7 @@ from blazar.application.supervise.lease import ChildLease
 from blazar.application.supervise.leasing import Ask, Leasing
 from blazar.application.supervise.messages import Evict, StopIfIdle
 from blazar.application.supervise.preflight import Preflight
-from blazar.application.supervise.review import by_former, outdated, plan_once
+from blazar.application.supervise.review import by_former, outdated, plan_once, reread
 from blazar.application.supervise.surroundings import Launch, Limits, Surroundings
 from blazar.application.supervise.viewing import occupant_of, tenant_of, view_of
 from blazar.application.supervise.views import InstanceView, Supervising
@@ -44,7 +44,7 @@ from blazar.domain.instance.machine import GONE, State
 from blazar.domain.kinds import EngineKind, Task, Weights
 from blazar.domain.names import near, parse_ref, resolve
 from blazar.domain.records import Model
-from blazar.domain.row_names import meant, row_named
+from blazar.domain.row_names import meant, not_one, row_named
 
 CATALOG_CHECK_SECS = 1.0
 NAMED = 3
@@ -75,7 +75,7 @@ class Supervisor(Leasing, Supervising):
     _fast: dict[str, Front] = field(default_factory=dict, init=False)
     _revision: int = field(default=-1, init=False)
     _timer: Timer | None = field(default=None, init=False)
-    _active: dict[EngineKind, str] = field(default_factory=dict, init=False)
+    _active: dict[EngineKind, str] | None = field(default=None, init=False)  # None: nobody has looked yet
     _closing: bool = field(default=False, init=False)
     _capacity: Capacity = field(init=False)
     _around: Surroundings = field(init=False)
@@ -189,7 +189,7 @@ class Supervisor(Leasing, Supervising):
         rows = self.catalog.list_models()
         name = resolve(meant(wanted.model, rows), {*self._instances, *(row.name for row in rows)})
         if name not in self._instances and self.catalog.find_model(name) is None:
-            raise ModelNotFound(wanted.model, near(wanted.model, self._names()))
+            raise not_one(wanted.model, rows)
         children = [
             one
             for one in self._instances.values()
@@ -231,10 +231,10 @@ class Supervisor(Leasing, Supervising):
         self.look_at_catalog()
         model = self.catalog.find_model(asked)
         if model is None:
-            model = row_named(asked, self.catalog.list_models())
+            rows = self.catalog.list_models()
+            model = row_named(asked, rows)
             if model is None:
-                known = self._names() if allowed is None else self._meant(allowed)
-                raise ModelNotFound(asked, near(asked, known))
+                raise not_one(asked, rows, None if allowed is None else self._meant(allowed))
         instance = self._instances.get(model.name)
         if instance is None:
             instance = Instance(model, self.planner.task(model), self._around, self._forget)
@@ -267,14 +267,28 @@ class Supervisor(Leasing, Supervising):
                 continue
             if row is None:
                 instance.dismiss("removed", self.limits.drain_secs)
-            elif row.files != instance.model.files or row.digest != instance.model.digest:
+            elif _laid_out(row) != _laid_out(instance.model):
                 instance.dismiss("replaced", inf)  # policy cuts nobody off (D4)
             if row is not None:
                 instance.model, instance.front.task = row, self.planner.task(row)
 
+    async def look_at_files(self) -> None:
+        """Behind a pull: the catalog, and children that read a file which is another one by now, an adapter say."""
+        self.look_at_catalog()
+        for instance in list(self._instances.values()):
+            tenure = instance.tenure
+            launch = tenure.launch if tenure is not None else None
+            if launch is None or not launch.read:
+                continue
+            changed = await self.blocking(partial(reread, self.planner, launch))
+            if changed and instance.tenure is tenure:
+                instance.dismiss("replaced", inf)
+
     def _look_at_engines(self) -> None:
         """Children keep the build that they were started with; what the next ones get is news."""
         before, self._active = self._active, self._active_builds()
+        if before is None:  # what is there at the first look is no news, whoever looks first
+            return
         for kind in sorted(before.keys() | self._active.keys()):
             if before.get(kind) != self._active.get(kind):
                 was, now = before.get(kind, ""), self._active.get(kind, "")
@@ -347,7 +361,7 @@ class Supervisor(Leasing, Supervising):
         tenure = instance.tenure if instance is not None else None
         while instance is not None and tenure is not None and tenure.launch is not None and tenure.ready_at is not None:
             settings = self.planner.settings_for(instance.model.name)
-            if settings == tenure.launch.settings:
+            if settings == tenure.launch.settings and not tenure.launch.read:
                 stale = False
             else:
                 stale = await self.blocking(partial(outdated, self.planner, tenure.launch, settings))
@@ -431,6 +445,11 @@ class Supervisor(Leasing, Supervising):
     def _stop_if_idle(self, key: str, cause: str) -> None:
         if (instance := self._instances.get(key)) is not None:
             instance.post(StopIfIdle(cause))
+
+
+def _laid_out(row: Model) -> tuple[object, ...]:
+    """What its child reads: a draft that came later is none that it knows."""
+    return row.files, row.digest, row.draft, row.components
 
 
 def _and_others(why: str, able: Iterator[Model]) -> str:

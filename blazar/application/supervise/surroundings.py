@@ -74,6 +74,9 @@ class Launch(NamedTuple):
     called: str = ""  # what a request must call the model; "": its name
     handling: Handling = Handling()
     why: str = ""  # why this build serves it
+    read: tuple[
+        tuple[str, str], ...
+    ] = ()  # files that the child reads as it starts, and which they were when it was planned
 
     @property
     def verdict(self) -> Verdict | None:

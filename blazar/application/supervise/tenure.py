@@ -15,6 +15,7 @@ from blazar.application.supervise.surroundings import Launch, Surroundings
 from blazar.application.supervise.waiting import settle, within
 from blazar.domain import teaching
 from blazar.domain.errors import BlazarError, ChildDied, Fault
+from blazar.domain.full_disks import says_full
 from blazar.domain.instance.hints import CacheHints
 from blazar.domain.instance.machine import LADDER, LOST_AFTER, LoadWatch
 
@@ -246,6 +247,11 @@ class Tenure:
         if self.signalled:
             return ChildDied(teaching.evicted_while_waiting(self.key))
         return ChildDied(teaching.child_died(self.key, exit_text(self.ended.result()), self.last_lines))
+
+    def died_loading(self, status: str) -> str:
+        """What is said of one that ended before it served: over a full disk, where its last words say so."""
+        say = teaching.child_disk_full if says_full(self.last_words) else teaching.child_died_loading
+        return say(self.key, status, self.last_lines)
 
     async def _bounded(self, work: Coroutine[Any, Any, None], seconds: float) -> None:
         """Do it, but not for longer than that."""

@@ -1,6 +1,6 @@
 """Steps of a pull as lines of ollama's `/api/pull`. What a client has read of a file never becomes less, whatever comes.
 
-`file`, `note`, `model`, `fresh`, `path` and `notes` are additions; clients pass over what they do not know.
+`file`, `note`, `model`, `fresh`, `path`, `notes` and `unserved` are additions; clients pass over what they do not know.
 """
 
 from collections.abc import Sequence
@@ -66,7 +66,9 @@ class PullLines:
         return seen
 
 
-def succeeded(model: str, *, fresh: bool, path: str = "", notes: Sequence[str] = ()) -> dict[str, Any]:
+def succeeded(
+    model: str, *, fresh: bool, path: str = "", notes: Sequence[str] = (), unserved: str = ""
+) -> dict[str, Any]:
     """The last line. `model` is what the catalog calls it, "" where what came is no model by itself and lies at `path`."""
     said: dict[str, Any] = {"status": SUCCESS, "fresh": fresh}
     if model:
@@ -75,4 +77,6 @@ def succeeded(model: str, *, fresh: bool, path: str = "", notes: Sequence[str] =
         said["path"] = path
     if notes:
         said["notes"] = list(notes)
+    if unserved:
+        said["unserved"] = unserved
     return said

@@ -177,6 +177,18 @@ def test_without_hardlinks_a_folder_is_referred_to(world: World) -> None:
     assert world.weights.missing((f"{world.folder}/m/a",)) is not None
 
 
+def test_a_path_is_stamped_by_what_lies_there(world: World) -> None:
+    """The same until another file takes its place; a link of it is the same file, and nothing has no stamp."""
+    (link,) = world.weights.take("m", (world.single,))
+    first = world.weights.stamp(link)
+    assert first
+    assert world.weights.stamp(link) == first
+    world.weights.unlink((link,))
+    assert world.weights.stamp(link) == ""
+    assert world.weights.take("m", (world.other,)) == (link,)
+    assert world.weights.stamp(link) not in ("", first)
+
+
 def test_files_are_the_same_by_link_or_by_content(world: World) -> None:
     """Order and number count; another file is another file."""
     links, _ = world.weights.link("m", (world.single,))

@@ -35,7 +35,13 @@ READERS: dict[str, tuple[str, ...]] = {
     "allowed_hosts": ("composition/foundation.py",),
     "audit_log": ("composition/foundation.py",),
     "cache_type": ("application/config/model.py",),
-    "capability_registry_url": ("composition/forks.py", "composition/local.py", "composition/local_lanes.py"),
+    # Also: its host may lie in this network.
+    "capability_registry_url": (
+        "composition/forks.py",
+        "composition/local.py",
+        "composition/local_lanes.py",
+        "composition/releasing.py",
+    ),
     "child_auth": ("application/supervise/endpoint.py",),
     "child_header_timeout_secs": ("composition/answering.py",),
     "child_transport": ("application/supervise/endpoint.py",),
@@ -128,8 +134,8 @@ READERS: dict[str, tuple[str, ...]] = {
     "ollama_compat": (
         "application/supervise/launch_plan.py",
         "application/supervise/tools_gate.py",
-        "composition/local.py",
         "composition/raw_lanes.py",
+        "composition/showing.py",
     ),
     # Where to, and whether another place is meant after a reload.
     "otlp_endpoint": ("composition/exporting.py",),
@@ -149,7 +155,8 @@ READERS: dict[str, tuple[str, ...]] = {
     "singleflight": ("composition/answering.py",),
     # The guard refuses a load, and the dry run says beforehand whether it will.
     "spawn_mem_guard": ("application/ops/explain.py", "application/ops/fit_rows.py", "composition/daemon.py"),
-    "semantic_cache": ("composition/answering.py",),
+    # Also: what a doctor says of one that finds nothing.
+    "semantic_cache": ("composition/answering.py", "composition/cautions.py"),
     "sentinel": ("composition/answering.py",),
     "sentinel_enforce": ("composition/answering.py",),
     "sentinel_stall_secs": ("composition/answering.py",),
@@ -180,6 +187,8 @@ ALSO: dict[str, tuple[str, ...]] = {
     "devices": ("adapters/engines/mistralrs/resolve.py", "adapters/engines/sglang/resolve.py"),
     # Taken away from kinds that cannot stretch a window.
     "ctx_extend": ("application/supervise/sizing.py",),
+    # Which models a semantic cache can look by.
+    "embeddings": ("composition/cautions.py",),
     # Whose devices are listed for an imagined load.
     "rpc_servers": ("application/ops/preview_fit.py",),
     # A question about an imagined load is put in the configuration's own words.

@@ -7,9 +7,10 @@ import pytest
 from blazar.adapters.store.catalog import SqliteEngineCatalog, SqliteModelCatalog
 from blazar.adapters.store.database import Database
 from blazar.application.config.layers import load_config
-from blazar.composition.cautions import cautions, open_door
+from blazar.composition.cautions import cautions, embeddings_said, open_door
 from blazar.domain import teaching
 from blazar.domain.kinds import EngineKind, Weights
+from blazar.domain.parcels import Origin
 from tests.fakes.catalog import a_model
 from tests.fakes.engines import an_engine
 
@@ -104,6 +105,30 @@ def test_models_to_load_at_start_must_be_there(catalog: Path) -> None:
 def test_a_key_without_effect_is_named_also_with_the_value_that_it_has_anyway(catalog: Path) -> None:
     """Who writes it down means something by it."""
     assert told("remote_fallback = true\nslots = 0", catalog) == [teaching.keys_say_default(["remote_fallback"])]
+
+
+def test_a_reference_that_a_model_was_pulled_by_is_its_name(catalog: Path) -> None:
+    """For keys and for what is loaded at start, as requests find it."""
+    database = Database(catalog)
+    SqliteModelCatalog(database).add_model(a_model("tiny-q4_0", origin=Origin("hf:me/Tiny-GGUF:Q4_0", "f" * 64)))
+    database.close()
+    text = "preload = ['hf.co/me/Tiny-GGUF:Q4_0']\n[[keys]]\nname = 'web'\nkey = 'plm_x'\n"
+    assert (
+        told(
+            text + "models = ['hf.co/me/Tiny-GGUF', 'me/tiny-gguf:q4_0', 'https://huggingface.co/me/Tiny-GGUF']",
+            catalog,
+        )
+        == []
+    )
+    assert told(text + "models = ['hf.co/me/Other']", catalog) == [teaching.key_model_missing("web", "hf.co/me/Other")]
+
+
+def test_what_overrides_say_of_embedding_counts_where_the_semantic_cache_is_on() -> None:
+    """Off, nobody has to ask for it."""
+    text = "[model_overrides.a]\nembeddings = true\n[model_overrides.b]\nembeddings = false\n[model_overrides.c]\nctx = 512\n"
+    assert embeddings_said(load_config(text, "c").config) is None
+    said = embeddings_said(load_config(text + "[semantic_cache]\nenabled = true", "c").config)
+    assert said == {"a": True, "b": False}
 
 
 def test_a_name_that_leads_outside_is_an_open_door() -> None:

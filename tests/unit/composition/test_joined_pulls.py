@@ -13,11 +13,12 @@ from blazar.adapters.files.folders import Folders
 from blazar.adapters.telemetry.clock import MonotonicClock
 from blazar.application.models.pulling import DONE, Pulled, Step, Wish
 from blazar.application.models.pulls import Pulls
-from blazar.composition.joined_pulls import joined_pulls
+from blazar.composition.joined_pulls import Serving, joined_pulls
 from blazar.composition.local import Local
 from blazar.composition.pulling import Shelf
-from blazar.domain.errors import ChoiceOpen
+from blazar.domain.errors import ChoiceOpen, Unserved
 from blazar.domain.fit.machine import imagined
+from blazar.domain.records import Model
 from tests.fakes.telemetry import MemoryEvents
 from tests.support.gguf_files import tiny
 from tests.support.model_registry import ModelRegistry
@@ -32,7 +33,7 @@ class Rig:
 
     def __init__(self, home: Path, registry: ModelRegistry) -> None:
         self.local = Local(Folders(home / "config.toml", home / "data"), {"BLAZAR_REGISTRY_BASE": registry.url}, list)
-        self.events, self.caught_up, self.noticed = MemoryEvents(), 0, 0
+        self.events, self.caught_up, self.noticed, self.unserved = MemoryEvents(), 0, 0, ""
         loaded = self.local.settings().loaded
         self.about: Any = SimpleNamespace(
             folders=self.local.folders.ensure(),
@@ -45,14 +46,20 @@ class Rig:
         local = self.local
         beside: Any = lambda tenants, wanted: imagined((), 16)  # noqa: E731
         shelf = Shelf(local.catalog, local.weights, local.overlays, local.clock)
-        return joined_pulls(self.about, local.env, shelf, beside, self.catch_up, notice=self.notice)
+        return joined_pulls(
+            self.about, local.env, shelf, beside, self.catch_up, serving=Serving(self.notice, self.route)
+        )
 
     async def catch_up(self) -> None:
         self.caught_up += 1
 
-    def notice(self) -> None:
+    async def notice(self) -> None:
         """Comes behind it: what serves is planned by the configuration as it is then."""
         self.noticed = self.caught_up
+
+    def route(self, model: Model) -> None:
+        if self.unserved:
+            raise Unserved(self.unserved)
 
     def pull(self, *wishes: Wish) -> list[Pulled | None]:
         """All at once."""
@@ -140,6 +147,19 @@ def test_what_is_pulled_is_shared_however_it_is_written(rig: Rig, registry: Mode
     assert repo.files["Tiny-F16.gguf"].stored.sent < 2 * len(data)  # its header may have been looked at before
     assert any(0 < step.completed < step.total for step in steps)
     assert [step.note for step in steps if step.note] == []
+
+
+def test_what_nothing_serves_says_so(rig: Rig, registry: ModelRegistry) -> None:
+    """It came all the same: the engine can follow."""
+    registry.publish_hub("me/Tiny-GGUF", {"Tiny-F16.gguf": GGUF})
+    rig.unserved = "no engine"
+    (pulled,) = rig.pull(Wish("me/Tiny-GGUF"))
+    assert pulled is not None
+    assert (pulled.fresh, pulled.unserved) == (True, "no engine")
+    rig.unserved = ""
+    (pulled,) = rig.pull(Wish("me/Tiny-GGUF"))
+    assert pulled is not None
+    assert (pulled.fresh, pulled.unserved) == (False, "")
 
 
 def test_a_choice_says_what_fits_here(rig: Rig, registry: ModelRegistry) -> None:

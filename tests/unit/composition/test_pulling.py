@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from blazar.adapters.files.configfile import change_config
 from blazar.adapters.files.folders import Folders
+from blazar.application.config.edit import set_value
 from blazar.application.config.model import Config
 from blazar.application.models.pulling import Pulled, Step, Wish
 from blazar.composition.local import Local
@@ -225,6 +227,27 @@ def test_an_adapter_beside_weights_lies_over_them(local: Local, registry: ModelR
     assert set(local.folders.models.iterdir()) == {Path(laid), *map(Path, pulled.model.files)}
     local.models().remove(pulled.model.name)
     assert list(local.folders.models.rglob("*.gguf")) == []
+
+
+@pytest.mark.parametrize("says", [False, True])
+def test_an_adapter_that_an_update_drops_goes(local: Local, registry: ModelRegistry, *, says: bool) -> None:
+    """Whether it has words left or none; what a person wrote into the override stays."""
+    reference = registry.url.removeprefix("http://") + "/library/ad:1b"
+    system = ("system", b"Be brief.")
+    registry.publish("library/ad", "1b", [("model", GGUF), ("adapter", LORA.build()), system])
+    pulled, _ = _pull(local, reference)
+    assert pulled.model is not None
+    name, file = pulled.model.name, local.folders.config_file
+    change_config(file, lambda text: set_value(text, ("model_overrides", name, "slots"), 2))
+    registry.publish("library/ad", "1b", [("model", GGUF), *([system] if says else [])])
+    assert _pull(local, reference)[0].fresh
+    override = tomllib.loads(file.read_text())["model_overrides"][name]
+    assert ("loras" in override, override["slots"]) == (False, 2)
+    assert "Be brief." in override["chat_template"]
+    row = local.catalog.find_model(name)
+    assert row is not None
+    assert set(local.folders.models.iterdir()) == set(map(Path, row.files))
+    assert _pull(local, reference)[0].fresh is False
 
 
 def test_what_is_no_adapter_lies_over_nothing(local: Local, registry: ModelRegistry) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from blazar.application.config.model import Config
-from blazar.composition.registries import open_registry, registry_hosts
+from blazar.composition.registries import named_places, open_registry, registry_hosts
 from blazar.domain.errors import Forbidden, Malformed, RegistryTrouble
 from blazar.domain.references import RemoteRef, pull_reference
 from tests.support.registry import Answer, Blob, Registry, hub_rows
@@ -105,6 +105,21 @@ def test_hosts_come_from_the_configuration() -> None:
     """None unless somebody names one."""
     assert registry_hosts(Config()) == ()
     assert registry_hosts(Config(model_registries=("a.example",))) == ("a.example",)
+
+
+def test_what_a_person_named_may_lie_inside() -> None:
+    """Hosts of the configuration, and the hub that the environment names; each registry is told of them."""
+    ours = named_places({"HF_ENDPOINT": "https://hub.example/x"}, ["a.example:5000"])
+    assert (ours.hosts, ours.where) == (("a.example:5000", "hub.example"), "model_registries in config.toml")
+    for word in ("me/m", "qwen3", "a.example:5000/team/m", "https://files.example/m.gguf"):
+        ref = pull_reference(word, ["a.example:5000"])
+        models: Any = open_registry({"HF_ENDPOINT": "https://hub.example/x"}, ref, ["a.example:5000"])
+        assert models._web.ours == ours, word
+        models.close()
+    assert named_places({}, ()).hosts == ()
+    models = open_registry({}, pull_reference("me/m"))
+    assert models._web.ours == ((), "")  # `fit` and `search` have not read the configuration
+    models.close()
 
 
 def test_no_client_is_imported_before_one_is_opened() -> None:

@@ -48,9 +48,18 @@ def test_a_feed_is_opened_for_this_machine() -> None:
 
 def test_downloads_follow_the_keys() -> None:
     """How many connections, from which size on."""
-    loads = downloads_of(config("download_connections = 3"))
+    loads = downloads_of(config("download_connections = 3"), {})
     assert (loads.rules.connections(1 << 20), loads.rules.connections(64 << 20)) == (1, 3)
-    assert downloads_of(config()).rules.connections(64 << 20) == 8
+    assert downloads_of(config(), {}).rules.connections(64 << 20) == 8
+
+
+def test_named_mirrors_may_lie_inside() -> None:
+    """Whatever they resolve to; nobody else, and by default none."""
+    assert downloads_of(config(), {}).ours().hosts == ()
+    told = config('capability_registry_url = "https://lists.example/x.json"')
+    env = {"BLAZAR_GH_BASE": "https://a.example:8443/gh", "BLAZAR_INSTALL_BASE_URL": "https://b.example"}
+    ours = downloads_of(told, env).ours()
+    assert (ours.hosts, ours.where) == (("a.example:8443", "b.example", "lists.example"), "BLAZAR_GH_BASE")
 
 
 def test_old_partials_go_when_the_next_download_begins(tmp_path: Path) -> None:

@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from blazar.adapters.engines.finder import SystemEngineFinder
 from blazar.adapters.files.folders import Folders
+from blazar.application.ports.engines import FoundEngine
 from blazar.application.supervise.sizing import Sizing
 from blazar.composition.local import Local
-from blazar.composition.surveying import SurveyBeside, survey_here
+from blazar.composition.surveying import SurveyBeside, survey_here, unserved_here
+from blazar.domain.kinds import Weights
 from blazar.domain.routing import Rules
 from tests.fakes.catalog import MemoryModelCatalog, a_model
 from tests.fakes.engines import MemoryEngineCatalog, an_engine
@@ -42,6 +45,16 @@ def test_configuration_pins_and_a_broken_one_keeps_nothing_back(local: Local, tm
     assert [one.lane for one in survey_here(local)()] == [""]
     (tmp_path / "config.toml").write_text("engine = [nothing")
     assert [one.lane for one in survey_here(local)()] == ["llamacpp"]
+
+
+def test_what_keeps_a_model_from_being_served_is_told(local: Local, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its kind of engine; for GGUF the wheel counts, which nobody has to install a second time."""
+    monkeypatch.setattr(SystemEngineFinder, "find_embedded", lambda _: None)
+    assert "blazar engine install --kind mlx" in unserved_here(local, a_model("m", weights=Weights.MLX_QUANT))
+    assert "blazar engine install --kind llamacpp" in unserved_here(local, a_model("m"))
+    wheel = FoundEngine("/x/wheel.py", ("python", "-m", "wheel"), "1.0")
+    monkeypatch.setattr(SystemEngineFinder, "find_embedded", lambda _: wheel)
+    assert unserved_here(local, a_model("m")) == ""
 
 
 def test_the_daemon_surveys_off_its_loop() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from blazar.domain.addresses import is_inside, is_loopback, is_public
+from blazar.domain.addresses import Ours, is_inside, is_loopback, is_public, leads_out
 
 
 @pytest.mark.parametrize("text", ["1.1.1.1", "93.184.215.14", "2606:4700:4700::1111", "2a00:1450:4001::200e"])
@@ -16,6 +16,7 @@ def test_servers_out_there_are_public(text: str) -> None:
     [
         *("127.0.0.1", "127.8.8.8", "::1", "0.0.0.0", "::"),
         *("10.0.0.1", "172.16.9.9", "192.168.1.1", "fd00::1", "fc00::1"),
+        *("168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254"),
         *("169.254.169.254", "fe80::1", "fe80::1%eth0"),
         *("100.64.0.1", "100.127.255.254", "198.18.0.1", "192.0.2.1", "203.0.113.7"),
         *("::ffff:127.0.0.1", "::ffff:1.1.1.1", "::127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "2001:0:1::1"),
@@ -56,3 +57,39 @@ def test_only_this_machine_itself_is_loopback() -> None:
         assert is_loopback(host), host
     for host in ("127.0.0.1.evil.example", "127.1", "0.0.0.0", "10.0.0.1", "a.localhost", "[::1]", "", "localhost."):
         assert not is_loopback(host), host
+
+
+@pytest.mark.parametrize(
+    "text", ["1.1.1.1", "2606:4700:4700::1111", "64:ff9b::101:101", "64:ff9b::8.8.8.8", "198.18.0.7", "198.19.255.1"]
+)
+def test_what_a_resolver_says_of_the_outside(text: str) -> None:
+    """Public addresses, public ones behind the prefix of DNS64, and those by which a tunnel tells the outside."""
+    assert leads_out(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("127.0.0.1", "10.0.0.1", "192.168.1.1", "172.16.0.1", "169.254.169.254", "100.64.0.1", "0.0.0.0"),
+        *("::1", "::", "fe80::1", "fe80::1%eth0", "fd00:ec2::254", "::ffff:127.0.0.1", "2002:7f00:1::", "::7f00:1"),
+        *(
+            "168.63.129.16",
+            "64:ff9b::a83f:8110",
+            "64:ff9b::7f00:1",
+            "64:ff9b::a00:1",
+            "64:ff9b::a9fe:a9fe",
+            "64:ff9b:1::101:101",
+        ),
+        *("198.17.255.255.", "localhost", "hub.example", "", "224.0.0.1", "ff02::1"),
+    ],
+)
+def test_what_a_resolver_says_of_the_inside(text: str) -> None:
+    """This machine, its network, its provider's metadata; also behind a translator."""
+    assert not leads_out(text)
+
+
+def test_a_person_names_hosts_and_addresses() -> None:
+    """A host with all of its ports, or with one."""
+    ours = Ours(("a.example", "Hub.example:8443"), "SETTING")
+    assert all(ours.has(*place) for place in (("a.example", 1), ("A.example", 443), ("hub.example", 8443)))
+    assert not any(ours.has(*place) for place in (("hub.example", 443), ("b.a.example", 443), ("", 443)))

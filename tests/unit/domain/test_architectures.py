@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from blazar.domain.architectures import LONGEST_ARCH, classify_unknown_arch, same_architecture
+from blazar.domain.architectures import LONGEST_ARCH, classify_unknown_arch, is_architecture, same_architecture
 
 DYING = Path(__file__).parents[2] / "fixtures" / "dying"
 
@@ -98,3 +98,17 @@ def test_the_last_one_counts():
 def test_spellings_of_one_architecture(said, known, same):
     """Classes and types of folders are the same thing; a draft's architecture is not the model's."""
     assert same_architecture(said, known) is same
+
+
+@pytest.mark.parametrize("name", ["llama", "qwen2_5_vl", "gpt-oss", "t5encoder", "4x", "A" * LONGEST_ARCH])
+def test_a_name_is_letters_digits_and_two_marks(name: str) -> None:
+    """As every engine calls its own."""
+    assert is_architecture(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["", "../../etc", "a/b", "..", "a.b", "-x", "a b", "a\n", "ll\x1b[31m", "\u202e", "A" * 65]
+)
+def test_anything_else_is_none(name: str) -> None:
+    """A path, an option, what steers a terminal."""
+    assert not is_architecture(name)

@@ -60,6 +60,14 @@ def test_what_no_file_could_say_is_refused_with_its_field(field: str, value: Any
     assert f"'{field}' must be" in str(refused.value)
 
 
+@pytest.mark.parametrize("models", [[""], ["m", " "]])
+def test_an_empty_name_is_told_as_one(models: list[str]) -> None:
+    """It is not the length of the list that is wrong."""
+    with pytest.raises(Malformed) as refused:
+        checked_settings({"models": models})
+    assert str(refused.value) == teaching.key_model_unnamed()
+
+
 @pytest.mark.parametrize("field", ["rmp", "name", "key", "secret", "x" * 500])
 def test_a_setting_that_does_not_exist_is_no_silent_one(field: str) -> None:
     """A limit with a slip in its name would be none; a secret is never chosen by who asks."""

@@ -103,5 +103,7 @@ def test_what_must_be_left(before: tuple[Key, ...], after: tuple[Key, ...], sent
 
 def test_models_that_a_key_may_use_and_that_are_not_there() -> None:
     """However they are spelled; a key without a list misses none."""
-    scopes = {"a": ("M:latest", "gone"), "b": (), "c": ("n:1", "gone")}
-    assert list(scopes_in_vain(scopes, ["m", "n-1"])) == [("a", "gone"), ("c", "gone")]
+    scopes = {"a": ("M:latest", "gone"), "b": (), "c": ("n:1", "gone", "hf.co/a/N")}
+    means = {"hf.co/a/N": "n-1"}
+    found = scopes_in_vain(scopes, ["m", "n-1"], lambda name: means.get(name, name))
+    assert list(found) == [("a", "gone"), ("c", "gone")]

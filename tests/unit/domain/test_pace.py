@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blazar.domain.pace import Pace, amount
+from blazar.domain.pace import Pace, amount, size_told
 
 
 def paced(*told: tuple[float, int]) -> Pace:
@@ -20,6 +20,12 @@ def test_amounts_of_one_line_have_one_unit() -> None:
     assert [amount(mib, 2 * gib), amount(3 * gib, 3 * gib), amount(mib, 3 * mib)] == ["0.00 GiB", "3.00 GiB", "1.0 MiB"]
     assert amount(2 * gib, 0) == "2.00 GiB"
     assert [amount(512, 2048), amount(0, 100), amount(100, 100)] == ["0.5 KiB", "0 bytes", "100 bytes"]
+
+
+def test_a_size_is_told_in_gib_where_that_says_something() -> None:
+    """Below a tenth of one as its progress has it; nothing at all is GiB, as what stands beside it."""
+    assert all(size_told(count) == amount(count, count) for count in (1, 1023, 1024, 2**20, 10**8, 2**30, 2**40))
+    assert [size_told(count) for count in (0, 2**29)] == ["0.00 GiB", "0.50 GiB"]
 
 
 def test_a_steady_stream_has_its_speed_from_the_second_sample_on() -> None:

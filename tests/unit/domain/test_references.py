@@ -14,6 +14,7 @@ from blazar.domain.references import (
     catalog_name,
     client_name,
     implied_reference,
+    kept_address,
     names_registry,
     parse_reference,
     pull_reference,
@@ -368,3 +369,45 @@ def test_an_address_of_one_s_own_hub_is_hugging_face_s(hub: str) -> None:
     for other in ("https://hub.example.org/a/b.gguf", "me/m", "qwen3"):
         assert at_home(other, hub) == other
     assert at_home("me/m", "") == "me/m"
+
+
+def test_what_may_be_a_secret_of_an_address_is_not_written_down() -> None:
+    """Its hash is, by which the same address is known again, also one that was written down before there were hashes."""
+    signed = "https://files.example/x.gguf?sig=s3cret"
+    ref = pull_reference(signed)
+    assert "s3cret" not in ref.kept
+    assert ref.kept.startswith("https://files.example/x.gguf?")
+    assert kept_address(ref.kept) == ref.kept
+    assert ref.is_spelled(ref.kept)
+    assert ref.is_spelled(signed)
+    for other in (f"{signed}2", "https://files.example/x.gguf", "https://files.example/X.gguf?sig=s3cret"):
+        assert not ref.is_spelled(other)
+        assert not ref.is_spelled(kept_address(other))
+    for plain in ("https://files.example/x.gguf", "qwen3:0.6b", "hf:a/b-GGUF:Q4_0"):
+        assert pull_reference(plain).kept == str(pull_reference(plain))
+
+
+@pytest.mark.parametrize(
+    ("text", "ref"),
+    [
+        ("acme/Q1-GGUF/", "hf:acme/Q1-GGUF"),
+        ("acme/Q1-GGUF:Q8_0/", "hf:acme/Q1-GGUF:Q8_0"),
+        ("library/qwen3/", "ollama:library/qwen3:latest"),
+        ("acme/X:q8_0:latest", "hf:acme/X:q8_0"),
+        ("hf.co/acme/X:q8_0:latest", "hf:acme/X:q8_0"),
+        ("acme/X/sub/X.gguf:latest", "hf:acme/X/sub/X.gguf"),
+        ("qwen3:0.6b:latest", "ollama:library/qwen3:0.6b"),
+        ("ollama:qwen3:latest", "ollama:library/qwen3:latest"),
+        ("hf:a/b:latest", "hf:a/b"),
+    ],
+)
+def test_a_slash_at_the_end_and_a_tag_behind_a_tag_say_nothing(text: str, ref: str) -> None:
+    """People copy the one from addresses, clients append the other."""
+    assert str(pull_reference(text)) == ref
+
+
+@pytest.mark.parametrize("text", ["/", "//", "./", "~/", "../models/", "a/b//:latest:latest:latest", ":latest"])
+def test_what_is_only_that_is_still_no_reference(text: str) -> None:
+    """A path stays a path."""
+    with pytest.raises(Malformed):
+        pull_reference(text)

@@ -68,6 +68,8 @@ def test_a_list_of_stop_words_without_end_costs_nothing() -> None:
     assert said.overlay is not None
     assert said.overlay.parameters["stop"] == [f"<{number}>" for number in range(MOST_STOPS)]
     assert said.notes == (teaching.pull_stops_left(MOST_STOPS),)
+    alike = laid(Words(parameters={"stop": ["a"] * 60_000}), OWN)
+    assert (alike.overlay, alike.notes) == (Overlay(parameters={"stop": ["a"]}), ())  # all of it was taken
     assert laid(Words(parameters={"stop": ["x" * (LONGEST_STOP + 1)]}), OWN).notes == (
         teaching.pull_parameters_left(("stop",)),
     )

@@ -180,6 +180,8 @@ def test_facts_of_a_configuration() -> None:
 def test_an_architecture_is_a_plain_word() -> None:
     """Its model_type, else its class; nothing that a terminal would act on."""
     assert arch_of({"model_type": "qwen3"}) == "qwen3"
+    assert arch_of({"model_type": "phi3.5"}) == "phi3.5"
+    assert arch_of({"model_type": "../../etc"}) == arch_of({"model_type": ".."}) == ""
     assert arch_of({"architectures": ["MistralForCausalLM"]}) == "mistral"
     for wrong in (
         {},

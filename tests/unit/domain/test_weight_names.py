@@ -5,6 +5,7 @@ import pytest
 from blazar.domain.weight_names import (
     Model,
     Shard,
+    came_along,
     is_projector,
     models_among,
     projector_rank,
@@ -105,3 +106,10 @@ def test_the_models_of_a_repository() -> None:
 def test_an_encoder_may_be_named_for_its_model(projector: str, model: str, same: bool | None) -> None:
     """What publishers add to both names does not count; a name that says nothing is no answer."""
     assert same_model(projector, model) is same
+
+
+def test_loras_that_came_with_a_model_are_known_by_their_links() -> None:
+    """Whatever the folder is called, on either kind of system."""
+    assert came_along("/data/models/m%3A1b%40lora-0123456789ab.gguf")
+    assert came_along("C:\\models\\m%40lora-0123456789ab.gguf")
+    assert not any(map(came_along, ("/x%40lora-y/m.gguf", "/models/lora.gguf", "")))

@@ -6,6 +6,7 @@ The very first key is made in the file in any case: a gateway without keys lets 
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from http import HTTPStatus
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -19,6 +20,7 @@ from blazar.adapters.cli.verbs.models import daemon_of
 from blazar.domain import teaching
 from blazar.domain.errors import BlazarError, Refusal
 from blazar.domain.names import resolve
+from blazar.domain.row_names import row_named
 
 T = TypeVar("T")
 
@@ -61,11 +63,23 @@ def _unknown(root: Root, named: Sequence[str]) -> list[str]:
         return []
     try:
         client = daemon_of(root)
-        rows = client.call("GET", "/v1/models").get("data") or [] if client is not None else None
-        known = [row.name for row in root.models.list()] if rows is None else [str(row.get("id")) for row in rows]
+        plain = [name for name in named if ":" not in name]
+        if client is None:
+            models = root.models.list()
+            return [name for name in plain if row_named(name, models) is None]
+        known = [str(row.get("id")) for row in client.call("GET", "/v1/models").get("data") or []]
+        return [name for name in plain if resolve(name, known) not in known and not _is_there(client, name)]
     except BlazarError:
         return []
-    return [name for name in named if ":" not in name and resolve(name, known) not in known]
+
+
+def _is_there(client: DaemonClient, name: str) -> bool:
+    """Whether the daemon finds a model by it: it may be a reference that one was pulled by."""
+    try:
+        client.call("POST", "/api/show", {"model": name})
+    except DaemonRefused as refused:
+        return refused.status != HTTPStatus.NOT_FOUND
+    return True
 
 
 def rotate(args: argparse.Namespace, root: Root) -> int:

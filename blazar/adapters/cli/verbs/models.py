@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from blazar.domain.records import Model
 
+MOST_LINES = 6
+"""Of a text that is laid over a model, unless all of it is asked for."""
 _LIST = (
     Column("NAME"),
     Column("ARCH"),
@@ -49,18 +51,24 @@ def add(args: argparse.Namespace, root: Root) -> int:
     parts = [_part(text) for text in args.parts]
     with working(args, f"reading {args.path}"):
         model, already = root.models.add(_whole(args.path), args.name, parts)
-    said, facts = _imported(model, already=already), {**rows_of([model])[0], "already": already}
+    use = told_use(root.models.unserved(model), use_of(model))
+    said, facts = _imported(model, use, already=already), {**rows_of([model])[0], "already": already}
     if beside := root.models.projector(model):
         said, facts = f"{said}\n{teaching.projector_taken(model.name, beside)}", {**facts, "projector": beside}
     confirm(args, said, **facts)
     return OK
 
 
-def _imported(model: "Model", *, already: bool) -> str:
+def _imported(model: "Model", use: str, *, already: bool) -> str:
     """With what it is good for."""
     if already:
-        return teaching.model_there_already(model.name, use_of(model))
-    return teaching.model_imported(model.name, model.size, linked=model.owned, use=use_of(model))
+        return teaching.model_there_already(model.name, use)
+    return teaching.model_imported(model.name, model.size, linked=model.owned, use=use)
+
+
+def told_use(unserved: str, use: str) -> str:
+    """What it is good for, once there is an engine for it."""
+    return teaching.use_unserved(unserved) if unserved else use
 
 
 def use_of(model: "Model") -> str:
@@ -127,7 +135,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
         str(details.get("format") or "-"),
         size(row.get("size") or 0),
         str(row.get("fit") or "-"),
-        str(row.get("lane") or "-"),
+        str(row.get("lane") or ("none here" if row.get("fit") else "-")),
         _added(row.get("modified_at")),
     ]
 
@@ -148,8 +156,19 @@ def show(args: argparse.Namespace, root: Root) -> int:
     if args.json:
         put_json(facts)
     else:
+        facts = facts if args.verbose or "overlay" not in facts else {**facts, "overlay": _cut(facts["overlay"])}
         print(outline({**facts, "size": size(facts["size"])} if "size" in facts else facts))
     return OK
+
+
+def _cut(overlay: dict[str, Any]) -> dict[str, Any]:
+    """A template fills a screen before anybody gets to what follows."""
+    return {key: _beginning(value) if isinstance(value, str) else value for key, value in overlay.items()}
+
+
+def _beginning(text: str) -> str:
+    lines = text.splitlines()
+    return text if len(lines) <= MOST_LINES else "\n".join([*lines[:MOST_LINES], teaching.show_cut(len(lines))])
 
 
 def remove(args: argparse.Namespace, root: Root) -> int:
@@ -181,8 +200,7 @@ def _remove_one(name: str, client: DaemonClient | None, root: Root, *, force: bo
     if client is None:
         return root.models.remove(name)
     body = {"model": name, **({"force": True} if force else {})}
-    client.call("DELETE", "/api/delete", body, timeout=None)  # drains for up to 30 s first (D4)
-    return name
+    return client.remove(body) or name
 
 
 def copy(args: argparse.Namespace, root: Root) -> int:
@@ -191,7 +209,7 @@ def copy(args: argparse.Namespace, root: Root) -> int:
     if client is None:
         root.models.copy(args.source, args.target_name)
     else:
-        client.call("POST", "/api/copy", {"source": args.source, "destination": args.target_name})
+        client.call("POST", "/api/copy", {"source": args.source, "destination": args.target_name, "overwrite": False})
     confirm(
         args, teaching.model_copied(args.source, args.target_name), source=args.source, destination=args.target_name
     )

@@ -5,20 +5,22 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from blazar.adapters.cli.choice_view import choice_table
 from blazar.adapters.cli.client import DaemonClient, DaemonFailed, DaemonRefused
+from blazar.adapters.cli.ending import terminable
 from blazar.adapters.cli.exits import OK, WrongUse
 from blazar.adapters.cli.pull_view import View, pulling, step_in
 from blazar.adapters.cli.root import Root
 from blazar.adapters.cli.say import confirm
-from blazar.adapters.cli.verbs.models import daemon_of, rows_of, use_of
+from blazar.adapters.cli.verbs.models import daemon_of, rows_of, told_use, use_of
 from blazar.application.models.pulling import DONE, Wish
 from blazar.domain import teaching
 from blazar.domain.choices import example
 from blazar.domain.errors import ChoiceOpen, Fault, NotFound, Refusal
+from blazar.domain.harmless import public
 
 AUTO = "auto"
 _TOKEN = re.compile(r"\b[A-Z][A-Z_]*_TOKEN\b")
@@ -34,6 +36,7 @@ class Had(NamedTuple):
     notes: tuple[str, ...]
     row: dict[str, Any]
     use: str
+    unserved: str = ""
 
 
 def pull(args: argparse.Namespace, root: Root) -> int:
@@ -48,7 +51,10 @@ def pull(args: argparse.Namespace, root: Root) -> int:
     if had.row:
         told = teaching.pulled(had.name, had.row["size"], had.use) if had.fresh else ""
         said.append(told or teaching.pulled_already(had.name, had.use))
+    elif had.path:
+        said.append(teaching.adapter_came(had.path) if had.fresh else teaching.adapter_there(had.path))
     facts = {**had.row, "fresh": had.fresh, "notes": list(had.notes), **({"path": had.path} if had.path else {})}
+    facts |= {"unserved": had.unserved} if had.unserved else {}
     confirm(args, "\n".join(said), **facts)
     return OK
 
@@ -89,15 +95,19 @@ def _part(text: str) -> tuple[str, str]:
 
 
 def fetched(wanted: Wish, root: Root, client: DaemonClient | None, view: View) -> Had:
-    """Where Ctrl-C ends it, its sentence says how to go on."""
+    """Where Ctrl-C or an order to end stops it, its sentence says how to go on."""
     try:
-        return _here(wanted, root, view) if client is None else _there(wanted, client, view)
+        with terminable():
+            return _here(wanted, root, view) if client is None else _there(wanted, client, view)
     except KeyboardInterrupt as stop:
-        raise KeyboardInterrupt(teaching.pull_interrupted(_command(wanted))) from stop
+        raise type(stop)(teaching.pull_interrupted(_command(wanted))) from stop
 
 
 def _command(wanted: Wish) -> str:
-    """What goes on where this ended."""
+    """What goes on where this ended. A terminal's log is read by others: an address that holds a secret is not said again."""
+    references = (wanted.reference, wanted.draft, *(reference for _, reference in wanted.parts))
+    if any(public(reference) != reference for reference in references):
+        return teaching.pull_same_command()
     words = ["blazar", "pull", wanted.reference, *(["--name", wanted.name] if wanted.name else [])]
     for role, reference in wanted.parts:
         words += ["--with", f"{role}={reference}"]
@@ -107,10 +117,10 @@ def _command(wanted: Wish) -> str:
 
 
 def _here(wanted: Wish, root: Root, view: View) -> Had:
-    model, fresh, path, notes = root.models.pull(*wanted, told=view.tell)
+    model, fresh, path, notes, unserved = root.models.pull(*wanted, told=view.tell)
     if model is None:
         return Had("", fresh, path, notes, {}, "")
-    return Had(model.name, fresh, path, notes, rows_of([model])[0], use_of(model))
+    return Had(model.name, fresh, path, notes, rows_of([model])[0], told_use(unserved, use_of(model)), unserved)
 
 
 def _there(wanted: Wish, client: DaemonClient, view: View) -> Had:
@@ -120,14 +130,26 @@ def _there(wanted: Wish, client: DaemonClient, view: View) -> Had:
     if wanted.draft:
         body["draft"] = wanted.draft
     last: dict[str, Any] = {}
-    with _environment_told(), client.stream("/api/pull", body) as answer:
-        for last in answer.events():
-            view.tell(step_in(last))
+    try:
+        with _environment_told(), client.stream("/api/pull", body) as answer:
+            for last in answer.events():
+                view.tell(step_in(last))
+    except Fault as lost:
+        if isinstance(lost, DaemonFailed) or not last:
+            raise
+        raise _lost(str(lost), wanted) from lost
     if last.get("status") != DONE:  # its connection was closed in order: it was stopped
-        raise Fault(teaching.daemon_gone(client.url))
+        raise _lost(teaching.daemon_gone(client.url), wanted)
     name, path, notes = str(last.get("model", "")), str(last.get("path", "")), tuple(map(str, last.get("notes", ())))
     row = _row(client, name) if name else {}
-    return Had(name, bool(last.get("fresh")), path, notes, row, _use(client, name) if name else "")
+    unserved = str(last.get("unserved", ""))
+    use = told_use(unserved, _use(client, name)) if name else ""
+    return Had(name, bool(last.get("fresh")), path, notes, row, use, unserved)
+
+
+def _lost(why: str, wanted: Wish) -> Fault:
+    """Behind the first line: what had come by then is kept, as where Ctrl-C ends it."""
+    return Fault(teaching.pull_daemon_lost(why, _command(wanted)))
 
 
 @contextmanager
@@ -151,7 +173,9 @@ def _row(client: DaemonClient, name: str) -> dict[str, Any]:
 
 
 def _use(client: DaemonClient, name: str) -> str:
-    """By ollama's words for what a model can do."""
-    able = client.call("POST", "/api/show", {"model": name}).get("capabilities") or []
+    """By ollama's words for what a model can do. It was pulled, whoever removed it since."""
+    able: list[str] = []
+    with suppress(DaemonRefused):
+        able = client.call("POST", "/api/show", {"model": name}).get("capabilities") or []
     uses = {"image": teaching.use_drawing, "rerank": teaching.use_ranking, "embedding": teaching.use_embedding}
     return next((use() for word, use in uses.items() if word in able), teaching.use_text(name))

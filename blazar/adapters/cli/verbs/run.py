@@ -135,7 +135,7 @@ def _converse(args: argparse.Namespace, root: Root, options: dict[str, Any], ext
     repl.options, repl.extra, repl.verbose = options, extra, args.verbose
     repl.hide = "thinking" if args.hide_thinking else ""
     if is_terminal(sys.stdin) and not args.quiet:
-        print(teaching.repl_hello(args.model))
+        repl.greet = lambda model: print(teaching.repl_hello(model), flush=True)
     try:
         repl.run()
     finally:

@@ -10,9 +10,12 @@ from blazar.adapters.cli.root import Root
 from blazar.adapters.cli.say import put_json, working
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
+from blazar.domain.fit.about import TOO_LARGE
 from blazar.domain.wire.ollama_listing import human_count
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from blazar.domain.search import Hit
 
 _COLUMNS = (
@@ -37,17 +40,25 @@ def search(args: argparse.Namespace, root: Root) -> int:
     if args.json:
         put_json({"word": word, "models": [hit._asdict() for hit in hits]})
     elif args.quiet:
-        for hit in hits:
-            if hit.take:
-                print(clean(f"{hit.repo}:{hit.take}"))
-        if left := sum(not hit.take for hit in hits):  # pull would ask which, or find none
-            print(clean(teaching.search_left_out(left)), file=sys.stderr)
+        _put_quietly(hits)
     elif hits:
         print(table(_COLUMNS, [_cells(hit) for hit in hits]))
         print(Style(sys.stderr).dim(clean(teaching.search_about(hits[0].repo))), file=sys.stderr)
     else:
         print(clean(teaching.search_nothing(word)), file=sys.stderr)
     return OK
+
+
+def _put_quietly(hits: "Sequence[Hit]") -> None:
+    """What is printed is pulled unread: nothing that `pull` would ask about or not find, and nothing that cannot run here."""
+    known = [hit for hit in hits if hit.take]
+    for hit in known:
+        if hit.verdict != TOO_LARGE:
+            print(clean(f"{hit.repo}:{hit.take}"))
+    if left := len(hits) - len(known):
+        print(clean(teaching.search_left_out(left)), file=sys.stderr)
+    if large := sum(hit.verdict == TOO_LARGE for hit in known):
+        print(clean(teaching.search_too_large(large)), file=sys.stderr)
 
 
 def _cells(hit: "Hit") -> list[str]:

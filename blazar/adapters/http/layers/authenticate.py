@@ -123,7 +123,8 @@ async def _counted(app: App, entry: Entry, request: tuple[Scope, Receive, Send],
 async def _named(receive: Receive) -> str:
     """The model that is asked for, for the record of a refusal, where the beginning of the body is there and says one. It is not waited for.
 
-    ODD: it is looked for in the bytes, whatever it belongs to: nothing but the record's column comes of it.
+    ODD: a refusal for too many at once names the model: it is looked for in the first bytes, whatever it belongs to; nothing but a
+    column of the record comes of it.
     """
     with suppress(TimeoutError, BlazarError):
         message = await asyncio.wait_for(receive(), _GLANCE_SECS)

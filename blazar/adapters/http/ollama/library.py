@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from quart import Blueprint, Response, request
 
@@ -25,7 +25,13 @@ from blazar.domain.wire import ollama_listing
 class Remove(Protocol):
     """RemoveModel."""
 
-    def __call__(self, name: str, *, force: bool = False) -> Awaitable[Any]: ...
+    def __call__(self, name: str, *, force: bool = False) -> Awaitable[Model]: ...
+
+
+class Copy(Protocol):
+    """CopyOver."""
+
+    def __call__(self, source: str, target: str, *, overwrite: bool = True) -> Awaitable[Model]: ...
 
 
 def blind(_: Model) -> bool:
@@ -45,7 +51,7 @@ class Library:
     list_models: Callable[[], list[Model]]
     show_model: Callable[[str], Shown]
     remove_model: Remove
-    copy_model: Callable[[str, str], Model]
+    copy_model: Copy
     create_model: CreateModel
     has_blob: Callable[[str], bool]
     join_pull: Join
@@ -79,13 +85,15 @@ def library_blueprint(parts: Library) -> Blueprint:
 
     async def delete() -> Response:
         body = await read(DeleteBody)
-        await parts.remove_model(body.model, force=body.force)
+        gone = await parts.remove_model(body.model, force=body.force)
         await parts.catch_up()
-        return _done()
+        answer = _done()
+        answer.headers["x-blazar-model"] = gone.name  # what was asked for may have been a reference
+        return answer
 
     async def copy() -> Response:
         body = await read(CopyBody)
-        await asyncio.to_thread(parts.copy_model, body.source, body.destination)
+        await parts.copy_model(body.source, body.destination, overwrite=body.overwrite)
         await parts.catch_up()
         return _done()
 

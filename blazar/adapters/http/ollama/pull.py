@@ -143,7 +143,7 @@ def _last(watching: Watching) -> dict[str, Any]:
     pulled = watching.pulled
     assert pulled is not None, "success was told before it was there"
     name = "" if pulled.model is None else pulled.model.name
-    return succeeded(name, fresh=pulled.fresh, path=pulled.path, notes=pulled.notes)
+    return succeeded(name, fresh=pulled.fresh, path=pulled.path, notes=pulled.notes, unserved=pulled.unserved)
 
 
 def _line(said: dict[str, Any]) -> bytes:

@@ -9,10 +9,10 @@ from blazar.adapters.http.bodies import reply
 from blazar.adapters.http.mount import blueprint
 from blazar.adapters.http.scoped import must_see, seen, visible
 from blazar.domain import names, teaching
-from blazar.domain.errors import BadName, Malformed, ModelNotFound
+from blazar.domain.errors import BadName, Malformed
 from blazar.domain.kinds import Weights
 from blazar.domain.records import Model
-from blazar.domain.row_names import row_named
+from blazar.domain.row_names import not_one, row_named
 from blazar.domain.wire.stamps import rfc3339
 
 LARGEST_PAGE = 1000
@@ -35,7 +35,7 @@ def models_blueprint(list_models: Callable[[], list[Model]]) -> Blueprint:
         must_see(id, rows)
         model = row_named(id, rows)
         if model is None:
-            raise ModelNotFound(id, names.near(id, seen(rows)))
+            raise not_one(id, rows, seen(rows))
         return reply(_anthropic(model) if "anthropic-version" in request.headers else _openai(model))
 
     return blueprint("models", {"listing": listing, "one": one})

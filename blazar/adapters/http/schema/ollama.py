@@ -37,6 +37,8 @@ class CopyBody(Wire):
 
     source: Annotated[str, Field(min_length=1)]
     destination: Annotated[str, Field(min_length=1), AfterValidator(untagged)]
+    overwrite: bool = True
+    """Ours: false refuses a name that is taken. Ollama's clients know no such word, and expect that the copy takes its place."""
 
 
 class CreateBody(Wire):
@@ -104,6 +106,8 @@ class PullStatus(OllamaStatus):
     """False: everything was there already."""
     path: str | None = None
     notes: list[str] | None = None
+    unserved: str | None = None
+    """Why no engine here serves it, and what to do about that."""
 
 
 class OllamaMessage(Wire):

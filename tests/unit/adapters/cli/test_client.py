@@ -73,6 +73,12 @@ def test_an_empty_answer_is_an_empty_object(stub: StubDaemon) -> None:
     assert DaemonClient(stub.url).call("DELETE", "/api/delete", {"model": "m"}) == {}
 
 
+def test_a_daemon_that_does_not_say_which_row_went_says_nothing(stub: StubDaemon) -> None:
+    """An older one: the verb has what was typed then."""
+    stub.answers["DELETE", "/api/delete"] = (200, b"")
+    assert DaemonClient(stub.url).remove({"model": "m"}) == ""
+
+
 def test_a_key_cannot_smuggle_header_lines() -> None:
     """Line breaks in BLAZAR_API_KEY are refused, not sent."""
     with pytest.raises(Malformed, match="BLAZAR_API_KEY"):

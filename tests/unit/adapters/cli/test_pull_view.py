@@ -209,3 +209,15 @@ def test_the_last_step_is_the_verb_s_to_tell() -> None:
         with pulling(words(), stream, Time()) as view:
             view.tell(Step("success"))
         assert stream.getvalue() == ""
+
+
+@pytest.mark.parametrize("kind", [io.StringIO, Terminal])
+def test_a_wait_for_a_registry_is_shown_when_it_begins(kind: type[io.StringIO]) -> None:
+    """In a log and on a terminal, where the status stays below it."""
+    out = kind()
+    with pulling(words(), out, Time()) as view:
+        view.tell(Step("pulling manifest"))
+        before = out.getvalue()
+        view.tell(Step("pulling manifest", note="asking again in 7 s"))
+        assert "note: asking again in 7 s\n" in out.getvalue()[len(before) :]
+        assert ("pulling manifest" in out.getvalue()[len(before) :]) == (kind is Terminal)

@@ -18,6 +18,7 @@ from blazar.adapters.cli.render import (
     size,
     table,
 )
+from blazar.domain import teaching
 from tests.support.command_line import Terminal
 
 
@@ -39,10 +40,14 @@ def test_model_output_keeps_its_text_and_loses_its_escapes() -> None:
 
 
 def test_sizes_have_one_unit() -> None:
-    """GiB everywhere (case B20); MiB where that would read as nothing."""
-    assert [size(n) for n in (1, 5 << 20, 2**30 // 100, 2**30 // 100 + 1)] == [
-        *("0.00 MiB", "5.00 MiB", "10.24 MiB", "0.01 GiB"),
+    """GiB everywhere (case B20); a smaller one where that would read as next to nothing, and the same that sentences have."""
+    sizes = (1, 5 << 20, 2**30 // 100, 25_270_682, 2**30 // 10, 2**29, 0)
+    assert [size(n) for n in sizes] == [
+        *("1 byte", "5.0 MiB", "10.2 MiB", "24.1 MiB", "0.10 GiB", "0.50 GiB", "0.00 GiB"),
     ]
+    for count in sizes:
+        for sentence in (teaching.pulled("m", count, "use it"), teaching.doctor_unlisted("/m", count)):
+            assert size(count) in sentence
     assert [size(n) for n in (0, 2**29, 2**30, 70 * 2**30)] == ["0.00 GiB", "0.50 GiB", "1.00 GiB", "70.00 GiB"]
 
 

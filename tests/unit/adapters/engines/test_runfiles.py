@@ -1,6 +1,7 @@
 """The files of one child in the run folder."""
 
 import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -8,6 +9,8 @@ import pytest
 
 from blazar.adapters.engines import runfiles
 from blazar.adapters.engines.runfiles import PidRecord, RunFiles, pid_records, read_pid_file
+from blazar.domain import teaching
+from blazar.domain.full_disks import says_full
 
 RECORD = PidRecord(7, "5", "b1", "m")
 
@@ -119,6 +122,16 @@ def test_a_log_can_be_read_on_from_where_it_was_left(files: RunFiles) -> None:
     assert files.head(100, 100) == ""
     files.log.unlink()
     assert files.head(0, 100) == ""
+
+
+def test_a_log_without_room_says_so(files: RunFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the child said last is not in it: the disk is why, and counts as its last line."""
+    files.log.write_text("one\ntwo\n", encoding="utf-8")
+    full = shutil.disk_usage(files.folder)._replace(free=0)
+    monkeypatch.setattr(runfiles.shutil, "disk_usage", lambda _: full)
+    assert files.last_lines(2) == ["two", teaching.log_no_room(str(files.folder))]
+    assert says_full(files.last_lines(1))
+    assert files.last_lines(0) == []
 
 
 def test_without_a_log_there_is_nothing_to_say(files: RunFiles) -> None:

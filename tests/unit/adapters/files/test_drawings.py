@@ -6,9 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from blazar.adapters.files.drawings import MOST_FILES, facts_of_set, look_at, metadata_of_drawing, set_in, vet_source
+from blazar.adapters.files.drawings import (
+    MOST_FILES,
+    facts_of_set,
+    look_at,
+    metadata_of_drawing,
+    set_in,
+    vet_part_source,
+    vet_source,
+)
 from blazar.application.ports.remote import RemoteFile
-from blazar.domain.errors import BadModelFile, BadWeights, Malformed, NotFound, PartsMissing
+from blazar.domain.errors import BadModelFile, BadWeights, Malformed, NotFound, PartsMissing, PartsOfNoSet, WrongPart
 from blazar.domain.kinds import Weights
 from tests.fakes.remote import MemorySource
 from tests.support.gguf_files import Gguf, Row, tiny
@@ -180,3 +188,56 @@ def test_a_checkpoint_elsewhere_says_what_it_lacks(
         vet_source(MemorySource(file, data), roles)
     with pytest.raises(BadWeights):
         vet_source(MemorySource(file._replace(size=20), data), roles)
+
+
+def elsewhere(path: Path) -> MemorySource:
+    data = path.read_bytes()
+    return MemorySource(RemoteFile(path.name, len(data), ""), data)
+
+
+@pytest.mark.parametrize(
+    ("role", "name", "part"),
+    [
+        ("vae", "tae", "tae"),
+        ("tae", "vae", "vae"),
+        ("llm", "ovis", "model"),
+        ("t5xxl", "llm", "llm"),
+        ("llm", "llm", ""),
+    ],
+)
+def test_a_part_elsewhere_says_which_it_is(tmp_path: Path, role: str, name: str, part: str) -> None:
+    """By its header alone, as it is judged when it is here."""
+    tensors = {"tae": TAE, "vae": VAE, "ovis": OVIS, "llm": QWEN}[name]
+    path = safetensors(tmp_path / f"{name}.safetensors", tensors)
+    with pytest.raises(WrongPart) if part else nullcontext() as caught:
+        vet_part_source(elsewhere(path), role)
+    if caught is not None:
+        assert (caught.value.role, caught.value.part) == (role, part)
+
+
+def test_a_gguf_part_elsewhere_says_which_it_is(tmp_path: Path) -> None:
+    """Text encoders are published as GGUF, too; what no header is read of is judged when it is here."""
+    encoder = Gguf([("general.architecture", "t5encoder")], [Row("enc.blk.0.attn_q.weight", (4, 4), 0)])
+    path = encoder.save(tmp_path / "t5.gguf")
+    vet_part_source(elsewhere(path), "t5xxl")
+    with pytest.raises(WrongPart):
+        vet_part_source(elsewhere(path), "clip_l")
+    vet_part_source(elsewhere(torch_zip(tmp_path / "c.ckpt", list(CHECKPOINT))), "vae")
+
+
+def test_a_part_elsewhere_is_no_model_by_itself(tmp_path: Path) -> None:
+    """Unless parts are named with it: then it may be a family that nothing here knows."""
+    path = safetensors(tmp_path / "vae.safetensors", VAE)
+    with pytest.raises(WrongPart):
+        vet_source(elsewhere(path), ())
+    vet_source(elsewhere(path), ("llm", "tae"))
+
+
+def test_a_language_model_elsewhere_has_no_parts(tmp_path: Path) -> None:
+    """Whatever its file is called: a registry of layers gives it no ending. Without parts nobody asks."""
+    path = tiny().save(tmp_path / "m.gguf")
+    vet_source(elsewhere(path), ())
+    with pytest.raises(PartsOfNoSet):
+        vet_source(elsewhere(path), ("vae",))
+    with pytest.raises(PartsOfNoSet):
+        vet_source(elsewhere(path.rename(tmp_path / "weights")), ("vae",))

@@ -126,6 +126,8 @@ CORPUS: dict[str, tuple[bytes, str]] = {
     "architecture a number": (_with("general.architecture", 7), "general.architecture is 7, not a text"),
     "architecture empty": (_with("general.architecture", ""), "not the name of an architecture"),
     "architecture endless": (_with("general.architecture", "a" * 65), "not the name of an architecture"),
+    "architecture a path": (_with("general.architecture", "../../etc"), "not the name of an architecture"),
+    "architecture a command": (_with("general.architecture", "a b;c"), "not the name of an architecture"),
     "template a number": (_with("tokenizer.chat_template", 1), "chat_template is 1, not a text"),
 }
 

@@ -1,10 +1,13 @@
 """Kept files on disk: what a crash, a full disk and a hostile id make of them."""
 
+import errno
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from blazar.adapters.files.kept import SPARE, DiskKeptFiles, sync_folder, translated
+from blazar.adapters.files.kept import SPARE, DiskKeptFiles, sync_folder, translated, try_writing
 from blazar.domain.errors import StoreTrouble, TooLarge
 from tests.fakes.disk import FakeDisk
 from tests.fakes.entropy import CountingEntropy
@@ -72,3 +75,28 @@ def test_what_the_disk_says_is_told_in_our_words(tmp_path: Path) -> None:
 def test_a_folder_is_synced(tmp_path: Path) -> None:
     """A rename outlives a power failure; one that cannot be opened is left."""
     sync_folder(tmp_path)
+
+
+def _refusing(number: int) -> Callable[..., None]:
+    def touch(path: Path, *_: object) -> None:
+        raise OSError(number, os.strerror(number), str(path))
+
+    return touch
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.EPERM])
+def test_a_folder_that_may_not_be_written_to_is_found_by_trying(
+    tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Modes alone do not say it: root may write everywhere, and nobody on a disk that is mounted read-only."""
+    try_writing(tmp_path / "models")
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(Path, "touch", _refusing(number))
+    with pytest.raises(OSError, match=str(tmp_path)):
+        try_writing(tmp_path / "models")
+
+
+def test_a_full_disk_is_no_folder_that_may_not_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is a sentence of its own for that, with how much is lacking."""
+    monkeypatch.setattr(Path, "touch", _refusing(errno.ENOSPC))
+    try_writing(tmp_path)

@@ -213,3 +213,27 @@ def test_a_folder_that_cannot_be_written_is_told_as_what_it_is(tmp_path: Path) -
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreTrouble, match=r"^downloads cannot be written"):
         DiskLanding(tmp_path / "file").keep_note(str(tmp_path / "file" / "x"), "x")
+
+
+def test_what_was_left_is_told_and_what_is_worked_on_is_not(landing: DiskLanding, tmp_path: Path) -> None:
+    """By the names of the files and the room that they take; nothing changes by it. Other folders are somebody else's."""
+    assert list(landing.left()) == []
+    folder = Path(landing.folder(KEY))
+    with landing.claim([KEY], _never):
+        (folder / "a.gguf").write_bytes(b"x" * 4096)
+        with (folder / "b.gguf.part").open("wb") as part:
+            part.truncate(1 << 30)
+        (folder / "b.gguf.part.json").write_text("{}")
+        (folder / ".a.gguf.json").write_text("{}")
+        assert list(landing.left()) == []
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    ((path, names, size),) = landing.left()
+    assert (path, names) == (str(folder), ("a.gguf", "b.gguf"))
+    assert 4096 <= size < 1 << 20
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+    (folder.parent / "engines").mkdir()
+    (folder.parent / "engines" / "x.part").write_bytes(b"x")
+    for file in folder.iterdir():
+        if file.name != ".lock":
+            file.unlink()
+    assert list(landing.left()) == []

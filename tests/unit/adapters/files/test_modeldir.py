@@ -380,3 +380,16 @@ def test_a_path_that_leads_out_of_a_models_folder_is_left_alone(weights: DiskWei
     weights.unlink(links, str(weights.folder))
     assert outside.exists()
     assert weights.missing(links) is None
+
+
+def test_a_disk_that_takes_nothing_is_told_by_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything is downloaded; one that may be written to is left as it is."""
+
+    def touch(*_: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    DiskWeightFiles(tmp_path / "models").check_writable()
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(Path, "touch", touch)
+    with pytest.raises(StoreTrouble, match=r"models.*Read-only"):
+        DiskWeightFiles(tmp_path / "models").check_writable()

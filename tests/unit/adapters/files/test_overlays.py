@@ -1,5 +1,7 @@
 """Overlays on disk and in config.toml."""
 
+import errno
+import os
 import tomllib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +11,7 @@ import pytest
 
 from blazar.adapters.files import overlays as module
 from blazar.adapters.files.overlays import DiskOverlays
-from blazar.domain.errors import BadConfig
+from blazar.domain.errors import BadConfig, StoreTrouble
 from blazar.domain.overlay import Overlay
 
 FULL = Overlay("b", "{{ messages }}", 'S"\n', {"stop": ["a"], "top_k": 1}, (("user", "u"),), ("MIT",), ("/a.gguf",))
@@ -67,6 +69,54 @@ def test_carrying(overlays: DiskOverlays, tmp_path: Path) -> None:
     assert overlays.find("b") == FULL
     assert tomllib.loads((tmp_path / "config.toml").read_text())["model_overrides"]["b"] == SETTINGS
     assert overlays.find("c") is None
+
+
+def overrides(tmp_path: Path) -> dict[str, dict[str, object]]:
+    found: dict[str, dict[str, object]] = tomllib.loads((tmp_path / "config.toml").read_text())["model_overrides"]
+    return found
+
+
+def test_a_copy_has_what_holds_for_its_source(overlays: DiskOverlays, tmp_path: Path) -> None:
+    """What a person set is as set there, what they took out is out, and what they wrote beside comes along; so it stays when it is renewed."""
+    overlays.keep("a", FULL, SETTINGS)
+    mine = {"ctx": 1024, "pin": True, "sampler_defaults": {"top_k": 7}}
+    (tmp_path / "config.toml").write_text(
+        "[model_overrides.a]\nctx = 1024\nextra_args = ['--top-k', '1']\npin = true\n"
+        "[model_overrides.a.sampler_defaults]\ntop_k = 7\n"
+    )
+    overlays.carry("a", "b")
+    assert overrides(tmp_path)["a"] == overrides(tmp_path)["b"] == {**mine, "extra_args": ["--top-k", "1"]}
+    assert overlays.find("b") == FULL
+    said = {"ctx": 4096, "extra_args": ["--top-k", "2"], "chat_template": "y {{ messages }}"}
+    for name in ("a", "b"):
+        assert overlays.renew(name, FULL, said) == ("ctx", "chat_template")
+        assert overrides(tmp_path)[name] == {**mine, "extra_args": ["--top-k", "2"]}
+
+
+def test_a_copy_of_a_model_without_an_overlay_has_its_override(overlays: DiskOverlays, tmp_path: Path) -> None:
+    """It goes with the copy, too, but for what a person changed since; and nothing counts as laid over the model."""
+    overlays.carry("org/m:tag", "b")
+    assert overrides(tmp_path)["b"] == {"pin": True}
+    assert overlays.find("b") is None
+    overlays.forget("b")
+    assert (tmp_path / "config.toml").read_text() == MINE
+    (tmp_path / "config.toml").write_text("[model_overrides.a]\nctx = 512\nslots = 2\n")
+    overlays.carry("a", "b")
+    (tmp_path / "config.toml").write_text((tmp_path / "config.toml").read_text().replace("slots = 2", "slots = 3"))
+    overlays.forget("b")
+    assert overrides(tmp_path) == {"a": {"ctx": 512, "slots": 3}, "b": {"slots": 3}}
+
+
+def test_what_a_person_wrote_for_the_copy_stays(overlays: DiskOverlays, tmp_path: Path) -> None:
+    """They named it before it was there; an update leaves it as well."""
+    overlays.keep("a", FULL, SETTINGS)
+    text = (tmp_path / "config.toml").read_text()
+    (tmp_path / "config.toml").write_text(f"{text}\n[model_overrides.b]\nctx = 2048\nslots = 1\n")
+    overlays.carry("a", "b")
+    assert overrides(tmp_path)["b"] == {**SETTINGS, "ctx": 2048, "slots": 1}
+    assert overlays.renew("b", FULL, {"ctx": 1024}) == ("ctx",)
+    overlays.forget("b")
+    assert overrides(tmp_path)["b"] == {"ctx": 2048, "slots": 1}
 
 
 def test_what_the_configuration_does_not_take_is_not_kept(overlays: DiskOverlays, tmp_path: Path) -> None:
@@ -175,3 +225,30 @@ def test_who_died_over_it_leaves_nothing_that_a_person_wrote(
     assert told(tmp_path) == {"pin": True, "ctx": 1024}
     again.forget("org/m:tag")
     assert told(tmp_path) == {"pin": True}
+
+
+def test_a_disk_that_takes_nothing_is_told_by_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything is downloaded; one that may be written to is left as it is."""
+
+    def touch(*_: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    DiskOverlays(tmp_path / "overlays", tmp_path / "config.toml").check_writable("m")
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(Path, "touch", touch)
+    with pytest.raises(StoreTrouble, match=r"overlays.*Read-only"):
+        DiskOverlays(tmp_path / "overlays", tmp_path / "config.toml").check_writable("m")
+
+
+def test_a_configuration_that_must_not_be_written_is_told_where_it_says_nothing_yet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it says something of that model it may say all that is needed."""
+    config = tmp_path / "config.toml"
+    config.write_text("[model_overrides.known]\nctx = 4096\n")
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path) != config)
+    overlays = DiskOverlays(tmp_path / "overlays", config)
+    overlays.check_writable("known")
+    with pytest.raises(StoreTrouble, match="read-only"):
+        overlays.check_writable("m")
+    assert {path.name for path in tmp_path.iterdir()} == {"config.toml"}

@@ -1,5 +1,6 @@
 """Notes of models that are being entered, and the links that one of them left."""
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -100,8 +101,23 @@ def test_weights_that_belong_to_nobody_are_found(models: Path) -> None:
     assert list(unlisted(models / "none", ())) == []
 
 
-def test_an_adapter_that_came_with_a_model_is_no_stray(tmp_path: Path) -> None:
-    """Its overlay names it, and no row does."""
-    (tmp_path / "m%40lora-0123456789ab.gguf").write_bytes(b"x")
-    (tmp_path / "stray.gguf").write_bytes(b"x")
-    assert [path for path, _ in unlisted(tmp_path, ())] == [str(tmp_path / "stray.gguf")]
+def test_an_adapter_that_came_with_a_model_is_a_stray_without_it(tmp_path: Path) -> None:
+    """The overlay of a row names it, or nobody does."""
+    laid, stray = tmp_path / "m%40lora-0123456789ab.gguf", tmp_path / "stray.gguf"
+    for path in (laid, stray):
+        path.write_bytes(b"x")
+    assert [path for path, _ in unlisted(tmp_path, {str(laid)})] == [str(stray)]
+    assert [path for path, _ in unlisted(tmp_path, ())] == [str(laid), str(stray)]
+
+
+def test_a_disk_that_takes_nothing_is_told_by_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything is downloaded; one that may be written to is left as it is."""
+
+    def touch(*_: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    DiskPlacements(tmp_path / "placing", tmp_path / "models").check_writable()
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(Path, "touch", touch)
+    with pytest.raises(StoreTrouble, match=r"placing.*Read-only"):
+        DiskPlacements(tmp_path / "placing", tmp_path / "models").check_writable()

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 from blazar.adapters.http.asgi import App, Message, Receive, Scope, Send
@@ -51,8 +51,9 @@ class SilentMeter(Meter):
 
     def on_crashed(self, model: str) -> None: ...
 
-    def exposition(self) -> bytes:
-        return b"# HELP blazar_up 1 while serving\nblazar_up 1\n"
+    def exposition(self, models: Collection[str] | None = None) -> bytes:
+        up = b"# HELP blazar_up 1 while serving\nblazar_up 1\n"
+        return up if models is None else up + f"# of {sorted(models)}\n".encode()
 
 
 class _NeverTimer(Timer):

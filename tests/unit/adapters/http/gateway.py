@@ -43,9 +43,9 @@ from blazar.application.ports.saved import Keeping, Saved
 from blazar.application.ports.telemetry import EventFeed, Listening, Told
 from blazar.application.supervise.charges import Tenant
 from blazar.application.supervise.views import InstanceView, Supervising
-from blazar.domain import names
+from blazar.domain import names, teaching
 from blazar.domain.batches import State
-from blazar.domain.errors import ModelNotFound
+from blazar.domain.errors import Conflict, ModelNotFound
 from blazar.domain.kinds import Dialect, EngineKind, Provenance, Weights
 from blazar.domain.overlay import Overlay
 from blazar.domain.records import Engine, Model
@@ -236,7 +236,7 @@ class Parts:
             list_models=self.list_models,
             show_model=self.show,
             remove_model=self.remove,
-            copy_model=self.copy,
+            copy_model=self.copied,
             create_model=self.create,
             has_blob=self.blobs.has,
             join_pull=self.join,
@@ -244,7 +244,7 @@ class Parts:
             survey=self.survey,
         )
         return [
-            meta_blueprint(Meta(clock=self.clock, meter=self.doors.meter, version="9.9.9")),
+            meta_blueprint(Meta(self.clock, self.doors.meter, "9.9.9", self.list_models)),
             children_blueprint(Children(supervising=self.supervising, list_models=self.list_models, clock=self.clock)),
             reports_blueprint(Reports(explain=self.explain, diagnose=self.diagnose, list_engines=lambda: [ENGINE])),
             fit_blueprint(Fit(self.fit, lambda: ())),
@@ -294,6 +294,11 @@ class Parts:
         model = self.get(name)
         self.removed.append((model.name, force))
         return self.models.pop(model.name)
+
+    async def copied(self, source: str, target: str, *, overwrite: bool = True) -> Model:
+        if target in self.models and not overwrite:
+            raise Conflict(teaching.copy_target_taken(target))
+        return self.copy(source, target)
 
     def copy(self, source: str, target: str) -> Model:
         names.check_name(target)

@@ -36,6 +36,13 @@ def test_lists_show_what_a_key_may_use(key: Key, shown: list[str]) -> None:
     assert all(row["model"].removesuffix(":latest") in shown for row in ask(key, "GET", "/api/ps").json()["models"])
 
 
+def test_counters_are_those_of_a_keys_models() -> None:
+    """However it spells them; one that is gone may have been counted."""
+    assert ask(OWNER, "GET", "/metrics").body.endswith(b"blazar_up 1\n")
+    assert ask(GUEST, "GET", "/metrics").body.endswith(b"# of ['gone', 'smollm2']\n")
+    assert ask(OTHER, "GET", "/metrics").body.endswith(b"# of ['else']\n")
+
+
 @pytest.mark.parametrize("asked", ["smollm2", "smollm2:latest", "SMOLLM2"])
 def test_looking_at_another_model_is_refused_as_its_use_is(asked: str) -> None:
     """And the refusal names the models that the key may use."""
@@ -58,3 +65,12 @@ def test_what_is_not_there_is_not_found_and_nothing_else_is_named() -> None:
     assert told.status == 404
     assert "smollm2" not in told.json()["error"]["message"]
     assert "smollm2" in ask(GUEST, "GET", "/v1/models/smollm3").json()["error"]["message"]
+
+
+def test_a_name_without_a_model_gives_no_other_s_away() -> None:
+    """What is near, and what a reference leaves open, is said only to whoever may see it."""
+    for path, body in (("/api/show", {"model": "smollm"}), ("/v1/models/smollm", b"")):
+        method = "POST" if body else "GET"
+        answers = [ask(key, method, path, body) for key in (OWNER, GUEST, OTHER)]
+        assert [answer.status for answer in answers] == [404, 404, 404]
+        assert [b"did you mean smollm2" in answer.body for answer in answers] == [True, True, False]

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from blazar.adapters.net.capabilities import HttpArchitectureSource, HttpCapabilityRegistry
+from blazar.adapters.net.capabilities import HttpArchitectureSource, HttpCapabilityRegistry, _opened
+from blazar.adapters.net.places import FILES
 from blazar.domain import capability
 from blazar.domain.arch_table import FEWEST
 from blazar.domain.errors import BlazarError, Malformed, NotFound, RegistryTrouble
@@ -222,3 +223,11 @@ def test_odd_whatever_goes_wrong_is_an_empty_answer(host: Registry, answer: Any)
 def test_a_host_that_is_not_there_is_an_empty_answer() -> None:
     """Offline nothing is known."""
     assert HttpArchitectureSource("http://127.0.0.1:1", "ggml-org/llama.cpp").architectures("b11434") == ()
+
+
+def test_a_list_that_was_named_may_lie_inside() -> None:
+    """Its own host, and a mirror of the sources; GitHub may not."""
+    for base, hosts in (("https://lists.example/x.json", ("lists.example",)), (FILES, ())):
+        web = _opened(base, 1.0)
+        assert web.ours.hosts == hosts
+        web.close()

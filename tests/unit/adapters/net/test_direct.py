@@ -65,6 +65,16 @@ def test_a_shard_is_its_set(host: DirectFile, registry: Registry) -> None:
         host.parcel(ref(registry, "/m-00002-of-00002.gguf"))
 
 
+def test_a_set_is_of_one_version(host: DirectFile, registry: Registry) -> None:
+    """Each shard is wanted as it was found; a single file by any version that comes whole."""
+    for number in (1, 2):
+        registry.given[f"/m-0000{number}-of-00002.gguf"] = Stored(bytes(5), f'"v{number}"')
+    registry.given["/m.gguf"] = Stored(bytes(5), '"v1"')
+    files = [part.file for part in host.parcel(ref(registry, "/m-00001-of-00002.gguf")).parts]
+    single = host.parcel(ref(registry, "/m.gguf")).parts[0].file
+    assert [host.wanted(file, "x").etag for file in (*files, single)] == ["v1", "v2", ""]
+
+
 def test_a_set_without_end_is_one_file(host: DirectFile, registry: Registry) -> None:
     """Nobody asks for 99 999 lengths."""
     name = f"/m-00001-of-{MOST_SHARDS + 1:05d}.gguf"

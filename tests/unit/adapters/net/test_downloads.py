@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from blazar.adapters.net import partials, transfers
+from blazar.adapters.net import connecting, partials, transfers
 from blazar.adapters.net.downloads import HttpDownloads
 from blazar.adapters.net.throttle import Throttle
 from blazar.application.ports.downloads import Wanted
 from blazar.domain import teaching
+from blazar.domain.addresses import Ours
 from blazar.domain.errors import BlazarError, Busy, NotFound, RegistryTrouble, StoreTrouble
 from tests.fakes.disk import FakeDisk
+from tests.support.proxies import forget_proxies
 from tests.support.registry import Registry
 from tests.support.release_feed import ReleaseHost, Served
 
@@ -181,10 +183,13 @@ def test_resuming_at_a_host_that_lost_its_ranges(host: ReleaseHost, tmp_path: Pa
 
 def test_h1_spoilt_bytes_are_fetched_once_more(host: ReleaseHost, tmp_path: Path) -> None:
     """One automatic retry of the bad file; bad bytes are never published."""
-    served = Served(DATA, spoil=1)
-    downloader().fetch(wanted(host, tmp_path, served), nothing)
+    served, notes = Served(DATA, spoil=1), list[str]()
+    loads = downloader()
+    loads.tells(notes.append)
+    loads.fetch(wanted(host, tmp_path, served), nothing)
     assert (tmp_path / "file.bin").read_bytes() == DATA
     assert len(served.asked) == 2
+    assert notes == [teaching.download_mended("file.bin", "127.0.0.1")]  # progress stands still meanwhile
 
 
 def test_h1_bytes_that_stay_spoilt_are_an_error(host: ReleaseHost, tmp_path: Path) -> None:
@@ -465,7 +470,7 @@ def test_a_file_that_is_known_to_be_empty_is_made_and_not_asked_for(host: Releas
         assert Path(want.path).read_bytes() == b""
     assert (left(tmp_path), host.files["/file.bin"].asked) == (["file.bin"], [])
     Path(want.path).unlink()
-    with pytest.raises(RegistryTrouble, match="expected git id"):
+    with pytest.raises(RegistryTrouble, match=r"no bytes where it lies.*expected git id"):
         downloader().fetch(want._replace(git="a" * 40), nothing)
     assert left(tmp_path) == []
 
@@ -508,3 +513,15 @@ def test_h8_room_that_lacks_is_told_exactly(host: ReleaseHost, tmp_path: Path) -
     partial_of(tmp_path, DATA, 5000)
     with pytest.raises(StoreTrouble, match=r"what was downloaded so far stays$"):
         downloader(disk=FakeDisk(room=1000)).fetch(wanted(host, tmp_path), nothing)
+
+
+def test_an_address_that_resolves_inside_is_not_fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Told at once, with nothing left; whom a person named is asked."""
+    forget_proxies(monkeypatch)
+    monkeypatch.setattr(connecting, "resolved", lambda *_: ["10.0.0.7"])
+    want = Wanted("https://files.example/m.gguf", str(tmp_path / "m.gguf"), "m.gguf", len(DATA), DIGEST)
+    with pytest.raises(RegistryTrouble, match=r"files\.example resolves to 10\.0\.0\.7, an address inside"):
+        downloader().fetch(want, nothing)
+    named = downloader()
+    named.ours = lambda: Ours(("a.example",))
+    assert named._make_web(want).ours == Ours(("a.example",))

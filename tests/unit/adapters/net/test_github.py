@@ -129,6 +129,16 @@ def test_where_files_are_fetched(host: ReleaseHost) -> None:
             assert feed.listing(REPOSITORY)[0].assets[0].url == url
 
 
+@pytest.mark.parametrize(("url", "listed"), [("https://files.example/x", True), ("https://10.0.0.7/x", False)])
+def test_only_a_named_mirror_has_files_inside(url: str, *, listed: bool) -> None:
+    """What GitHub itself says lies in this network is not fetched from there; a mirror's place is the person's."""
+    row = release("b1", asset(NAME, url, b"abc"))
+    for base, expected in (("", listed), ("https://mirror.example", True)):
+        with closing(GithubReleases(base)) as feed:
+            assert bool(feed._release(row, REPOSITORY).assets) is expected
+            assert feed._web.ours.hosts == ((base.removeprefix("https://"),) if base else ())
+
+
 @pytest.mark.parametrize("variable", ["BLAZAR_GH_BASE", "BLAZAR_INSTALL_BASE_URL"])
 @pytest.mark.parametrize(
     "value",

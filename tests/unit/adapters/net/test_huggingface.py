@@ -258,7 +258,7 @@ def test_h13_the_token_is_for_files_of_the_hub_only(models: ModelRegistry) -> No
         file = hub.parcel(RemoteRef("hf", "me/m", "Q8_0")).parts[0].file
         want = hub.wanted(file, "/here/m.gguf")
         away = hub.wanted(file._replace(at=models.url + ".evil.test/m.gguf"), "/here/m.gguf")
-    assert want == (file.at, "/here/m.gguf", "m-Q8_0.gguf", 105, file.sha256, "hf_x", "HF_TOKEN", "", False)
+    assert want == (file.at, "/here/m.gguf", "m-Q8_0.gguf", 105, file.sha256, "hf_x", "HF_TOKEN", "", False, "")
     assert away.token == ""
 
 

@@ -6,7 +6,16 @@ from typing import Any
 
 import pytest
 
-from blazar.adapters.net.ollama_layers import KIND, Layer, layers_of, parts_of, words_of
+from blazar.adapters.net.ollama_layers import (
+    KIND,
+    LONGEST_TEXT,
+    MOST_LICENCES,
+    Layer,
+    layers_of,
+    parts_of,
+    texts_of,
+    words_of,
+)
 from blazar.domain.errors import RegistryGarbled
 from blazar.domain.parcels import Role, Words
 
@@ -22,7 +31,7 @@ def layer(kind: str, body: bytes) -> tuple[Layer, bytes]:
 
 
 def words(*texts: tuple[str, bytes]) -> Words:
-    return words_of([layer(*text) for text in texts], "m:1b", RegistryGarbled)
+    return words_of([layer(*text) for text in texts], "m:1b", RegistryGarbled)[0]
 
 
 def test_layers_that_are_not_ollamas_are_passed_over() -> None:
@@ -31,6 +40,14 @@ def test_layers_that_are_not_ollamas_are_passed_over() -> None:
         {"layers": [None, 5, {"mediaType": "x"}, row(), {"mediaType": "x", "digest": "../x"}]}, ValueError
     )
     assert found == (Layer("model", f"sha256:{SHA}", 5),)
+
+
+def test_a_layer_that_is_named_again_and_again_is_there_once() -> None:
+    """In its first place; another kind may have the same bytes."""
+    other = f"sha256:{'b' * 64}"
+    rows = [row(digest=other), *[row() for _ in range(900)], row("projector"), row(digest=other)]
+    found = layers_of({"layers": rows}, ValueError)
+    assert [(one.kind, one.digest[7:8]) for one in found] == [("model", "b"), ("model", "a"), ("projector", "a")]
 
 
 @pytest.mark.parametrize(
@@ -108,25 +125,54 @@ def test_words_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "body"),
+    ("kind", "body", "why"),
     [
-        ("params", b"{"),
-        ("params", b"[]"),
-        ("params", b"5"),
-        ("params", b'{"temperature": NaN}'),
-        ("params", b'{"temperature": Infinity}'),
-        ("params", b'{"stop": {"a": 1}}'),
-        ("params", b'{"stop": [["a"]]}'),
-        ("params", b"[" * 100_000),
-        ("params", json.dumps({f"p{number}": 1 for number in range(200)}).encode()),
-        ("messages", b"{}"),
-        ("template", b"\xff\xfe"),
+        ("params", b"{", "cannot be read"),
+        ("params", b"[]", "cannot be read"),
+        ("params", b"5", "cannot be read"),
+        ("params", b'{"temperature": NaN}', "cannot be read"),
+        ("params", b'{"temperature": Infinity}', "cannot be read"),
+        ("params", b'{"stop": {"a": 1}}', "those that are none"),
+        ("params", b'{"stop": [["a"]]}', "those that are none"),
+        ("params", b"[" * 100_000, "cannot be read"),
+        ("params", json.dumps({f"p{number}": 1 for number in range(200)}).encode(), "more than 100"),
+        ("messages", b"{}", "cannot be read"),
+        ("messages", b"[5]", "those that are none"),
+        ("template", b"\xff\xfe", "is no text"),
+        ("system", b"\xed\xa0\x80", "is no text"),
     ],
 )
-def test_words_that_cannot_be_read_are_refused(kind: str, body: bytes) -> None:
-    """They have their digest: it was published so."""
-    with pytest.raises(RegistryGarbled, match=f"the {kind} of m:1b cannot be read"):
-        words((kind, body))
+def test_words_that_cannot_be_read_are_left_out(kind: str, body: bytes, why: str) -> None:
+    """And named. They have their digest: it was published so, and the weights are worth having without them."""
+    kinds = ("params", b'{"top_k": 5}') if kind == "system" else ("system", b"Hi")
+    found, left = words_of([layer(kind, body), layer(*kinds)], "m:1b", RegistryGarbled)
+    assert left == (f"{kind} ({why})",)
+    assert found == (Words(parameters={"top_k": 5}) if kind == "system" else Words(system="Hi"))
+
+
+def test_a_byte_order_mark_is_no_part_of_a_text() -> None:
+    """Editors leave one."""
+    assert words(("params", b'\xef\xbb\xbf{"top_k": 5}'), ("system", b"\xef\xbb\xbfHi")) == Words(
+        system="Hi", parameters={"top_k": 5}
+    )
+
+
+def test_what_changes_answers_comes_before_licences() -> None:
+    """However many there are, and wherever they stand; what is not read is named."""
+    licences = [Layer("license", f"sha256:{number:064d}", 5) for number in range(MOST_LICENCES + 7)]
+    system, params = Layer("system", f"sha256:{SHA}", 5), Layer("params", f"sha256:{SHA}", 5)
+    texts, left = texts_of([*licences, system, params])
+    assert texts == (system, params, *licences[:MOST_LICENCES])
+    assert left == (f"license (all but the first {MOST_LICENCES} of {MOST_LICENCES + 7})",)
+
+
+def test_what_nobody_needs_is_not_read() -> None:
+    """A licence once, of other words the last, nothing empty, and nothing too long, which is named."""
+    old, new = (Layer("system", f"sha256:{digit * 64}", 5) for digit in "ab")
+    licence = Layer("license", f"sha256:{SHA}", 5)
+    long = Layer("template", f"sha256:{SHA}", LONGEST_TEXT + 1)
+    empty = Layer("params", f"sha256:{SHA}", 0)
+    assert texts_of([old, licence, licence, new, empty, long]) == ((new, licence), ("template (larger than 1 MiB)",))
 
 
 def test_words_must_have_their_digest() -> None:

@@ -13,6 +13,7 @@ import pytest
 from blazar.adapters.net.ollama_layers import KIND, LONGEST_TEXT
 from blazar.adapters.net.ollama_registry import MOST_TAGS, OllamaRegistry
 from blazar.adapters.net.patience import BRIEF, TRIES
+from blazar.domain import teaching
 from blazar.domain.errors import BlazarError, Busy, NotFound, RegistryGarbled, RegistryTrouble, Unserved
 from blazar.domain.parcels import Role
 from blazar.domain.references import RemoteRef
@@ -204,8 +205,9 @@ def test_words_are_read_no_further_than_they_are_long(models: ModelRegistry) -> 
         with pytest.raises(RegistryGarbled, match="the template of m:1b is not what its digest promises"):
             asking.parcel(PULLED)
         spoilt["layers"][1]["size"] = LONGEST_TEXT + 1
-        with pytest.raises(RegistryGarbled, match="larger than 1 MiB"):
-            asking.parcel(PULLED)
+        found = asking.parcel(PULLED)
+    assert found.words.template == ""
+    assert found.notes == (teaching.remote_words_left("m:1b", ["template (larger than 1 MiB)"]),)
 
 
 def test_a_token_that_everybody_gets_is_fetched(models: ModelRegistry) -> None:

@@ -33,6 +33,14 @@ def opened(path: Path) -> Partial:
     return Partial(path, "file.bin")
 
 
+def test_a_note_is_its_owners_alone(path: Path) -> None:
+    """An address in it may hold what lets anybody have the file; also where a process died over one that was not so."""
+    path.parent.mkdir()
+    path.with_name(path.name + NOTE + ".new").write_text("{")
+    begun(path)
+    assert path.with_name(path.name + NOTE).stat().st_mode & 0o077 == 0
+
+
 def begun(path: Path, *, count: int = 2) -> None:
     partial = opened(path)
     partial.plan(SIZE, count, '"e"', "id")

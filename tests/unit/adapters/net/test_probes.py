@@ -4,7 +4,7 @@ import pytest
 
 from blazar.adapters.net.probes import Told, told_of
 from blazar.adapters.net.web import Web
-from tests.support.registry import Answer, Registry
+from tests.support.registry import Answer, Asked, Registry
 from tests.support.registry_faults import Fault, Stored
 
 SHA = "a" * 64
@@ -40,6 +40,18 @@ def test_a_host_without_ranges_says_its_length(registry: Registry) -> None:
     registry.given["/m.gguf"] = Stored(bytes(1000), None)
     registry.faults.set("/m.gguf", Fault(ranges=False))
     assert told(registry).size == 1000
+
+
+def test_a_host_that_does_not_know_the_whole_in_a_range_is_asked_for_it(registry: Registry) -> None:
+    """`bytes 0-0/*` is proper HTTP; the length is then on the answer to a plain question."""
+
+    def ranged(asked: Asked) -> Answer:
+        if "range" in asked.headers:
+            return Answer(b"x", 206, (("content-range", "bytes 0-0/*"), ("etag", '"v1"')))
+        return Answer(bytes(1000), 200, (("etag", '"v1"'),))
+
+    registry.given["/m.gguf"] = ranged
+    assert told(registry) == Told(1000, "", "v1")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """One try at a file: who asks for what, how often, and when it ends."""
 
 import hashlib
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ from blazar.adapters.net.throttle import MEGABYTE, Throttle
 from blazar.application.ports.downloads import Wanted
 from blazar.domain.errors import BlazarError, Busy, Forbidden, NotFound, RegistryTrouble
 from tests.fakes.disk import FakeDisk
-from tests.support.registry import Answer, Drip, Registry
+from tests.support.registry import Answer, Asked, Drip, Registry
 from tests.support.registry_faults import Fault, Stored
 
 DATA = bytes(range(256)) * 4096
@@ -273,3 +274,179 @@ def test_what_nobody_foresaw_is_raised_where_it_is_waited_for(
     monkeypatch.setattr(module.Transfer, "_begin", broken)
     with pytest.raises(ValueError, match="unforeseen"):
         downloads().fetch(wanted(host, tmp_path), lambda _done, _total: None)
+
+
+OTHER = bytes(255 - byte for byte in DATA)
+DAYS = ("Mon, 01 Jan 2024 00:00:00 GMT", "Tue, 02 Jan 2024 00:00:00 GMT")
+SAID = {
+    "strong": lambda version: (("etag", f'"{version}"'),),
+    "weak": lambda version: (("etag", f'W/"{version}"'),),
+    "date": lambda version: (("last-modified", DAYS[version]),),
+    "nothing": lambda version: (),
+}
+
+
+class Swapping:
+    """A host that has another version after so many answers, and heeds no condition. `swaps` versions follow one another then."""
+
+    def __init__(self, said: str, after: int, *, swaps: int = 1, obeys: bool = False) -> None:
+        self.said, self.after, self.swaps, self.obeys = SAID[said], after, swaps, obeys
+        self.asked: list[str] = []
+
+    def __call__(self, asked: Asked) -> Answer:
+        self.asked.append(asked.headers.get("range", ""))
+        version = min(self.swaps, len(self.asked) // self.after) % 2
+        data, said = (DATA, OTHER)[version], self.said(version)
+        match = re.fullmatch(r"bytes=(\d+)-(\d*)", self.asked[-1])
+        if match is None or (self.obeys and asked.headers.get("if-range", "") not in ("", dict(said).get("etag"))):
+            return Answer(data, 200, said)
+        start, end = int(match[1]), int(match[2] or len(data) - 1) + 1
+        return Answer(data[start:end], 206, (*said, ("content-range", f"bytes {start}-{end - 1}/{len(data)}")))
+
+
+@pytest.mark.parametrize("swaps", [1, 99])
+@pytest.mark.parametrize("said", sorted(SAID))
+@pytest.mark.parametrize("obeys", [False, True])
+@pytest.mark.parametrize("after", [1, 2, 3, 5])
+def test_no_two_versions_are_put_together(
+    host: Registry, tmp_path: Path, *, said: str, swaps: int, obeys: bool, after: int
+) -> None:
+    """Of a file without a digest: whatever its host says of versions, and whether or not it heeds what we ask, one of them is what lies there."""
+    host.given["/file"] = Swapping(said, after, swaps=swaps, obeys=obeys)
+    downloads().fetch(wanted(host, tmp_path, sha256=""), lambda _done, _total: None)
+    assert (tmp_path / "file").read_bytes() in (DATA, OTHER)
+
+
+def test_a_version_that_changes_is_begun_anew_in_parts(host: Registry, tmp_path: Path) -> None:
+    """Once; with a digest nothing is thrown away for a name that differs."""
+    host.given["/file"] = swapping = Swapping("strong", 2)
+    downloads(1, parallel_from=1 << 30).fetch(wanted(host, tmp_path, sha256=""), lambda _done, _total: None)
+    assert swapping.asked == ["bytes=0-"]
+    (tmp_path / "file").unlink()
+    host.given["/file"] = swapping = Swapping("strong", 2)
+    downloads(4).fetch(wanted(host, tmp_path, sha256=""), lambda _done, _total: None)
+    assert (tmp_path / "file").read_bytes() == OTHER
+    assert swapping.asked.count(f"bytes=0-{len(DATA) // 4 - 1}") == 2
+    assert "" not in swapping.asked
+
+
+def test_a_host_whose_every_answer_is_another_version_is_read_in_one(host: Registry, tmp_path: Path) -> None:
+    """One answer is of one version, however many there are."""
+    host.given["/file"] = swapping = Swapping("strong", 1, swaps=99)
+    downloads(4).fetch(wanted(host, tmp_path, sha256=""), lambda _done, _total: None)
+    assert swapping.asked[-1] == ""
+    assert (tmp_path / "file").read_bytes() in (DATA, OTHER)
+
+
+@pytest.mark.parametrize(("said", "resumes"), [("strong", True), ("weak", False), ("date", False), ("nothing", False)])
+@pytest.mark.parametrize("same", [True, False])
+def test_what_nobody_vouches_for_is_not_taken_up_by_another_process(
+    host: Registry, tmp_path: Path, said: str, resumes: bool, same: bool
+) -> None:
+    """Neither a weak tag nor a date says that bytes are the same; a strong tag does, where it is still that one."""
+
+    def stored_as(version: int) -> Stored:
+        heads = dict(SAID[said](version))
+        return Stored((DATA, OTHER)[version], heads.pop("etag", None), tuple(heads.items()))
+
+    host.given["/file"] = stored_as(0)
+
+    def told(done: int, _: int) -> None:
+        if done:
+            raise KeyboardInterrupt
+
+    host.faults.set("/file", Fault(rate=1 << 20, times=1))
+    with pytest.raises(KeyboardInterrupt):
+        downloads(1).fetch(wanted(host, tmp_path, sha256=""), told)
+    host.given["/file"] = stored = stored_as(0 if same else 1)
+    downloads(1).fetch(wanted(host, tmp_path, sha256=""), lambda _done, _total: None)
+    assert (tmp_path / "file").read_bytes() == (DATA if same else OTHER)
+    assert (stored.sent < len(DATA)) is (resumes and same)
+
+
+def test_an_address_that_is_signed_anew_goes_on(host: Registry, tmp_path: Path) -> None:
+    """Its path and a strong tag tell that it is the same file; nothing of the query is written down."""
+    host.given["/file"] = stored = Stored(DATA)
+    first = wanted(host, tmp_path, sha256="", url=f"{host.url}/file?signature=one")
+
+    def told(done: int, _: int) -> None:
+        if done:
+            raise KeyboardInterrupt
+
+    host.faults.set("/file", Fault(rate=1 << 20, times=1))
+    with pytest.raises(KeyboardInterrupt):
+        downloads(1).fetch(first, told)
+    assert b"signature" not in (tmp_path / "file.part.json").read_bytes()
+    before, stored.sent = stored.sent, 0
+    downloads(1).fetch(first._replace(url=f"{host.url}/file?signature=two"), lambda _done, _total: None)
+    assert (tmp_path / "file").read_bytes() == DATA
+    assert before > 0
+    assert stored.sent < len(DATA)
+
+
+@pytest.mark.parametrize("connections", [1, 4])
+@pytest.mark.parametrize("limited", [False, True])
+def test_a_few_bytes_a_request_are_no_download(host: Registry, tmp_path: Path, connections: int, limited: bool) -> None:
+    """They neither buy tries without an end, nor does a limit of one's own speed."""
+    asked: list[str] = []
+
+    def drip(question: Asked) -> Answer:
+        asked.append(question.headers["range"])
+        start = int(asked[-1].removeprefix("bytes=").partition("-")[0])
+        told = ("content-range", f"bytes {start}-{len(DATA) - 1}/{len(DATA)}")
+        return Answer(DATA[start : start + 10], 206, (told, ("content-length", "10")))
+
+    host.given["/file"] = drip
+    throttle = Throttle(lambda: 1, lambda: 0.0) if limited else None
+    with pytest.raises(RegistryTrouble, match="ends after"):
+        downloads(connections, throttle).fetch(wanted(host, tmp_path), lambda _done, _total: None)
+    assert len(asked) <= module.TRIES * connections
+
+
+def test_a_limit_of_ones_own_does_not_excuse_a_trickle(
+    host: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bytes that are waited for because of it have come; those that have not are the host's."""
+    monkeypatch.setattr(module, "CRAWL_SECS", 0.3)
+    host.given["/file"] = Drip()
+
+    class Slow(Throttle):
+        def take(self, size: int, wait: Any) -> None:
+            wait(0.01)
+
+    loads = downloads(throttle=Slow(lambda: 1, lambda: 0.0))
+    with pytest.raises(RegistryTrouble, match="next to nothing"):
+        loads.fetch(wanted(host, tmp_path, size=100_000, sha256=""), lambda _done, _total: None)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_host_that_does_not_say_how_long_the_whole_is(host: Registry, tmp_path: Path, known: bool) -> None:
+    """`bytes 0-99/*` is proper HTTP: its length is what was promised, or all of it is asked for."""
+
+    def unknown(question: Asked) -> Answer:
+        match = re.fullmatch(r"bytes=(\d+)-(\d*)", question.headers.get("range", ""))
+        if match is None:
+            return Answer(DATA)
+        start, end = int(match[1]), int(match[2] or len(DATA) - 1) + 1
+        return Answer(DATA[start:end], 206, (("content-range", f"bytes {start}-{end - 1}/*"), ("etag", '"v1"')))
+
+    host.given["/file"] = unknown
+    for digest in (DIGEST, ""):
+        size = len(DATA) if known else 0
+        downloads().fetch(wanted(host, tmp_path, size=size, sha256=digest), lambda _done, _total: None)
+        assert (tmp_path / "file").read_bytes() == DATA
+        (tmp_path / "file").unlink()
+
+
+@pytest.mark.parametrize("after", [1, 2, 9])
+def test_a_file_of_a_set_is_of_the_version_that_was_found(host: Registry, tmp_path: Path, after: int) -> None:
+    """Its siblings are of that one: another is refused, at its beginning and on the way."""
+    host.given["/file"] = Swapping("strong", after)
+    meant = wanted(host, tmp_path, sha256="", etag="0")
+    if after > 4:
+        downloads().fetch(meant, lambda _done, _total: None)
+        assert (tmp_path / "file").read_bytes() == DATA
+        return
+    with pytest.raises(RegistryTrouble, match="another version"):
+        downloads().fetch(meant, lambda _done, _total: None)
+    assert not (tmp_path / "file").exists()

@@ -8,11 +8,13 @@ from contextlib import closing
 import pytest
 
 from blazar.adapters.net import web as module
-from blazar.adapters.net.patience import Crowded, Failing
+from blazar.adapters.net.patience import BRIEF, LONG, Crowded, Failing
 from blazar.adapters.net.web import Web, checked_base, secure_base
+from blazar.domain import teaching
 from blazar.domain.errors import BlazarError, Busy, Forbidden, NotFound, RegistryGarbled, RegistryTrouble
 from tests.support.proxies import forget_proxies
 from tests.support.registry import Answer, Drip, Registry
+from tests.support.registry_faults import Fault
 
 
 @pytest.fixture
@@ -409,3 +411,51 @@ def test_who_asks_may_say_how_much_it_can_be(web: Web, registry: Registry) -> No
     assert len(web.json(registry.url + "/x", "it")[0]) == 2 << 20
     with pytest.raises(RegistryGarbled, match="more than 1 MiB"):
         web.json(registry.url + "/x", "it", most=1 << 20)
+
+
+def test_a_registry_that_says_nothing_is_asked_again(registry: Registry) -> None:
+    """Before the head of an answer or in its body; each pause is told, and why."""
+    for stall in ("before", "body"):
+        registry.given["/x"] = Answer({"a": 1})
+        registry.faults.set("/x", Fault(stall=stall, times=2))
+        with closing(Web(registry.url, read_secs=0.1)) as web:
+            said: list[str] = []
+            web.patience, web.waits = LONG, said.append
+            assert web.json(f"{registry.url}/x", "owner/repo")[0] == {"a": 1}
+            whys = [(teaching.remote_was_silent(), number) for number in (2, 3)]
+            assert said == [
+                teaching.remote_asked_again(web.host, why, "owner/repo", 1, teaching.remote_try(number, LONG.tries))
+                for why, number in whys
+            ]
+
+
+def test_a_silence_is_borne_so_often_on_one_errand(registry: Registry) -> None:
+    """A listing asks dozens of times: the first question has all the patience, those after it none; the end says how often."""
+    registry.faults.set("/x", Fault(stall="before"))
+    registry.given["/x"] = registry.given["/y"] = Answer({})
+    registry.faults.set("/y", Fault(stall="before"))
+    with closing(Web(registry.url, read_secs=0.05)) as web:
+        web.patience = BRIEF
+        assert str(refusal(web)) == teaching.remote_slow(web.host, 0.05, BRIEF.tries)
+        assert str(refusal(web, "/y")) == teaching.remote_slow(web.host, 0.05)
+    assert registry.paths() == ["/x"] * BRIEF.tries + ["/y"]
+
+
+def test_a_pause_that_a_registry_asks_for_is_told(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its seconds (Retry-After); of a trouble of its own with ours."""
+    registry.given["/x"] = Answer({})
+    registry.faults.set("/x", Fault(status=429, headers=(("retry-after", "7"),), times=1), Fault(status=500, times=1))
+    with closing(Web(registry.url)) as web:
+        said: list[str] = []
+        web.patience, web.waits = LONG, said.append
+        monkeypatch.setattr(web._cutoff, "rest", lambda _: None)
+        web.json(f"{registry.url}/x", "m:1b")
+        assert said == [
+            teaching.remote_asked_again(
+                web.host, teaching.remote_was_crowded(), "m:1b", 7.001, teaching.remote_try(2, LONG.tries)
+            ),
+            teaching.remote_asked_again(
+                web.host, teaching.remote_was_failing(), "m:1b", 0.1, teaching.remote_try(3, LONG.tries)
+            ),
+        ]
+        assert "asking again for m:1b in 8 s (try 2 of 5)" in said[0]

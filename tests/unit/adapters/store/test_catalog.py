@@ -49,7 +49,9 @@ def test_a_row_is_replaced_in_one_step(database: Database) -> None:
     catalog, draft = SqliteModelCatalog(database), str(database.path.parent / "models" / "d.gguf")
     catalog.replace_model(a_model("m"))
     revision = catalog.revision()
-    newer = a_model("m", draft=draft, origin=Origin("hf:o/r:Q4_0", "ab" * 32, "MIT", 5.0, ("x",)))
+    newer = a_model(
+        "m", draft=draft, origin=Origin("hf:o/r:Q4_0", "ab" * 32, "MIT", 5.0, ("x",), "https://a", "hf:d/d:Q8_0")
+    )
     catalog.replace_model(newer)
     assert catalog.list_models() == [newer]
     assert catalog.revision() != revision

@@ -32,6 +32,20 @@ database.close()
 """
 
 
+def test_it_is_its_owners_alone(tmp_path: Path) -> None:
+    """Also one that was made readable for all once; what SQLite keeps beside it follows."""
+    path = tmp_path / "blazar.db"
+    for _ in range(2):
+        database = Database(path)
+        catalog = SqliteModelCatalog(database)
+        catalog.replace_model(a_model("m"))
+        assert {one.name: one.stat().st_mode & 0o077 for one in tmp_path.iterdir()} == {
+            one.name: 0 for one in tmp_path.glob("blazar.db*")
+        }
+        database.close()
+        path.chmod(0o644)
+
+
 def _writers(path: Path, *names: str) -> list[subprocess.Popen[str]]:
     """One process a name, all of them about to open `path`."""
     started = [

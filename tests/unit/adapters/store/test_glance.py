@@ -9,6 +9,7 @@ from blazar.adapters.store.catalog import SqliteEngineCatalog, SqliteModelCatalo
 from blazar.adapters.store.database import Database
 from blazar.adapters.store.glance import build_of, models_in
 from blazar.domain.kinds import EngineKind, Weights
+from blazar.domain.parcels import Origin
 from tests.fakes.catalog import a_model
 from tests.fakes.engines import an_engine
 
@@ -74,16 +75,16 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     assert build_of(path, EngineKind.LLAMACPP) is None
 
 
-def test_models_and_what_they_are_made_of(tmp_path: Path) -> None:
-    """By name; no catalog has no models, and of one that cannot be read nothing is known."""
+def test_models_as_the_catalog_has_them(tmp_path: Path) -> None:
+    """With where they came from; no catalog has no models, and of one that cannot be read nothing is known."""
     path = tmp_path / "blazar.db"
-    assert models_in(path) == {}
+    assert models_in(path) == []
     assert list(tmp_path.iterdir()) == []
     database = Database(path)
     catalog = SqliteModelCatalog(database)
-    catalog.add_model(a_model("a:b"))
+    catalog.add_model(a_model("a:b", origin=Origin("hf:a/b:Q4_0", "f" * 64)))
     catalog.add_model(a_model("c", weights=Weights.MLX_QUANT))
-    assert models_in(path) == {"a:b": Weights.GGUF, "c": Weights.MLX_QUANT}
+    assert models_in(path) == catalog.list_models()
     database.close()
     text = tmp_path / "text.db"
     text.write_text("x" * 5000)

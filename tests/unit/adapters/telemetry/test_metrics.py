@@ -292,3 +292,25 @@ def test_every_series_is_on_the_page():
     }
     assert {family.name for family in a_meter().families()} == told - elsewhere
     assert elsewhere <= told
+
+
+def test_a_scrape_of_some_models_names_no_other():
+    """Neither their requests nor their engines, nor what was counted under `other`; the server's own series stay."""
+    meter = a_meter()
+    for model in ("tiny", "secret"):
+        meter.on_served(a_served(model=model))
+        meter.on_spawn(model, 1.0)
+        meter.on_crashed(model)
+    meter.on_served(a_served(model="made-up", known=False))
+    meter.on_served(a_served(model=""))
+    meter.watch_children(lambda: (a_view(), a_view("secret#2"), a_view("tiny#2", devices=(("cuda:0", 7),))))
+    text = meter.exposition({"tiny"})
+    scrape = lint(text)
+    assert b"secret" not in text
+    assert b'"other"' not in text
+    assert scrape.value("blazar_requests_total", dialect="openai", model="tiny", status="200") == 1
+    assert scrape.value("blazar_requests_total", dialect="openai", model="", status="200") == 1
+    assert scrape.value("blazar_child_device_bytes", instance="tiny#2", device="cuda:0") == 7
+    assert scrape.value("blazar_spawn_seconds_count") == 2
+    assert b"secret" in meter.exposition()
+    assert b"tiny" not in meter.exposition(())

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blazar.application.models.arrivals import Shipment, artefact_of_parcel, files_of, mark_of, sealed
+from blazar.application.models.arrivals import Shipment, address_of, artefact_of_parcel, files_of, mark_of, sealed
 from blazar.application.ports.remote import Parcel, Part, RemoteFile
 from blazar.domain.errors import NotFound, RegistryTrouble
 from blazar.domain.parcels import Role, Words
@@ -64,6 +64,12 @@ def test_two_files_of_one_name_are_refused() -> None:
     """Even where only the case differs: not every file system tells those apart."""
     with pytest.raises(RegistryTrouble):
         files_of(_parcel((Role.FOLDER, "config.json"), (Role.FOLDER, "Config.json")), "/d")
+
+
+def test_two_projectors_are_one_too_many() -> None:
+    """Both would be one file; it is not their names that are wrong."""
+    with pytest.raises(RegistryTrouble, match="more than one projector"):
+        _names(_parcel((Role.WEIGHTS, "a.gguf"), (Role.PROJECTOR, "m:1 projector"), (Role.PROJECTOR, "m:1 projector")))
 
 
 def test_a_projector_alone_is_no_model() -> None:
@@ -151,3 +157,11 @@ def test_a_shipment_knows_what_is_to_be_looked_at() -> None:
     alone = shipment((Role.WEIGHTS, "a.gguf"))
     assert (alone.model_path, alone.single, alone.key) == ("/d/a.gguf", "/d/a.gguf", "ab" * 6)
     assert shipment((Role.ADAPTER, "a.gguf")).is_adapter
+
+
+def test_a_hub_s_file_is_known_by_its_address() -> None:
+    """Without who asked for it; what a registry of layers calls its files says nothing."""
+    part = Part(Role.WEIGHTS, RemoteFile("A.gguf", 1, "https://me:secret@hub.example/a/b/resolve/main/A.gguf?sig=1"))
+    assert address_of(Parcel(RemoteRef("hf", "a/b"), (part,))) == "https://hub.example/a/b/resolve/main/A.gguf"
+    assert address_of(Parcel(RemoteRef("ollama", "a/b", "latest"), (part,))) == ""
+    assert address_of(Parcel(RemoteRef("hf", "a/b"), ())) == ""

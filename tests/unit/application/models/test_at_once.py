@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from blazar.application.models.at_once import AtOnce
+from blazar.application.models.at_once import AtOnce, ThreadSlot
 from blazar.domain.errors import Refusal
 
 WATCHDOG = 10.0
@@ -76,3 +76,55 @@ def test_who_leaves_when_its_turn_has_come_hands_it_on() -> None:
         assert tasks[2].exception() is None
 
     asyncio.run(asyncio.wait_for(play(), WATCHDOG))
+
+
+def test_a_turn_that_is_lent_is_another_s_and_comes_back_first() -> None:
+    """Before those who have not begun; who ends while it is lent gives nothing away twice."""
+
+    async def play() -> None:
+        at_once, order, ends = AtOnce(1), list[str](), {name: asyncio.Event() for name in "abc"}
+
+        async def lending() -> None:
+            async with at_once.turn(lambda _: None) as turn:
+                turn.lend()
+                turn.lend()
+                await asyncio.sleep(0)
+                await turn.take_back()
+                order.append("a")
+                turn.lend()
+                await ends["a"].wait()
+
+        async def one(name: str) -> None:
+            async with at_once.turn(lambda _: None) as turn:
+                await turn.take_back()
+                order.append(name)
+                await ends[name].wait()
+
+        tasks = [asyncio.create_task(lending()), asyncio.create_task(one("b")), asyncio.create_task(one("c"))]
+        while order != ["b"]:
+            await asyncio.sleep(0)
+        ends["b"].set()
+        await tasks[1]
+        while len(order) < 3:
+            await asyncio.sleep(0)
+        assert order == ["b", "a", "c"]
+        ends["a"].set()
+        await tasks[0]
+        assert at_once.running == 1
+        ends["c"].set()
+        await tasks[2]
+        assert at_once.running == 0
+
+    asyncio.run(asyncio.wait_for(play(), WATCHDOG))
+
+
+def test_where_the_loop_has_ended_nobody_counts() -> None:
+    """A thread that outlives it is not held up by it."""
+
+    async def play() -> ThreadSlot:
+        async with AtOnce(1).turn(lambda _: None) as turn:
+            return ThreadSlot(asyncio.get_running_loop(), turn)
+
+    slot = asyncio.run(play())
+    slot.lend()
+    slot.take_back(lambda: None)

@@ -4,10 +4,11 @@ import pytest
 
 from blazar.application.models.copy_model import CopyModel
 from blazar.domain import teaching
-from blazar.domain.errors import BadName, Conflict, ModelNotFound, NotFound
+from blazar.domain.errors import BadName, Conflict, ModelNotFound, NotFound, StoreTrouble
 from blazar.domain.records import Model
 from tests.fakes.catalog import MemoryModelCatalog, a_model
 from tests.fakes.clock import FakeClock
+from tests.fakes.overlays import MemoryOverlays
 from tests.fakes.weights import MemoryWeightFiles, some_facts
 
 OWN, REF = "/models/own.gguf", "/elsewhere/ref.gguf"
@@ -109,4 +110,19 @@ def test_a_name_in_other_letters_is_taken(copy_model: CopyModel, weights: Memory
     before = dict(weights.content)
     with pytest.raises(Conflict, match=f"'{target.lower().removesuffix(':latest')}' exists already"):
         copy_model("own", target)
+    assert weights.content == before
+
+
+def test_a_copy_without_what_holds_for_its_source_is_none(weights: MemoryWeightFiles) -> None:
+    """Where the configuration cannot say it, neither row nor link is left: under the name another model would answer."""
+
+    class Refusing(MemoryOverlays):
+        def carry(self, source: str, target: str) -> None:
+            raise StoreTrouble("read-only")
+
+    catalog = MemoryModelCatalog([a_model("own", files=(OWN,), draft=OWN)])
+    before = dict(weights.content)
+    with pytest.raises(StoreTrouble):
+        CopyModel(catalog, weights, FakeClock(), Refusing())("own", "alias")
+    assert catalog.find_model("alias") is None
     assert weights.content == before

@@ -6,6 +6,7 @@ from blazar.application.models.judged_pull import JudgedPull
 from blazar.application.models.pulling import OnePull, Pulled, Step, Told, Wish
 from blazar.domain.errors import BlazarError, Busy, ChoiceOpen, NotFound
 from blazar.domain.fit.machine import Machine, imagined
+from tests.fakes.catalog import a_model
 
 GIB = 2**30
 
@@ -15,13 +16,14 @@ class Ends(OnePull):
 
     def __init__(self, why: BlazarError | None = None) -> None:
         self.why = why
+        self.came = Pulled(None, fresh=True)
         self.stopped: BlazarError | None = None
 
     def __call__(self, wish: Wish, told: Told) -> Pulled:
         told(Step(wish.reference))
         if self.why is not None:
             raise self.why
-        return Pulled(None, fresh=True)
+        return self.came
 
     def stop(self, why: BlazarError) -> None:
         self.stopped = why
@@ -43,6 +45,15 @@ def test_a_machine_that_cannot_be_read_is_no_trouble() -> None:
     """The question stays."""
     with pytest.raises(ChoiceOpen, match=r"Q8_0 \(8\.00 GiB\)$"):
         JudgedPull(Ends(ChoiceOpen("a/b", [("Q8_0", 8 * GIB)])), unknown)(Wish("a/b"), lambda _: None)
+
+
+def test_what_nothing_serves_is_told() -> None:
+    """Of a model; an adapter serves nothing by itself."""
+    model = a_model("m")
+    for came, said in ((Pulled(model, fresh=True), "no mlx"), (Pulled(None, fresh=True), "")):
+        inner = Ends()
+        inner.came = came
+        assert JudgedPull(inner, unknown, lambda _: "no mlx")(Wish("a/b"), lambda _: None).unserved == said
 
 
 def test_all_else_passes_as_it_is() -> None:

@@ -12,6 +12,7 @@ from blazar.domain.errors import BadModelFile
 from blazar.domain.overlay import Overlay
 from blazar.domain.parcels import Role
 from blazar.domain.references import RemoteRef
+from blazar.domain.weight_names import came_along
 from tests.fakes.catalog import MemoryModelCatalog
 from tests.fakes.overlays import MemoryOverlays
 from tests.fakes.remote import MemoryRegistry
@@ -72,3 +73,14 @@ def test_an_adapter_that_is_gone_is_missed(tmp_path: Path) -> None:
     Path(links[0]).unlink()
     assert not are_there(weights, overlays, "m", main)
     assert are_there(weights, overlays, "other", _arrived(tmp_path / "e"))
+
+
+def test_an_adapter_that_comes_no_more_is_too_much(tmp_path: Path) -> None:
+    """What its registry dropped is to be taken away; a person's own file is none of its business."""
+    weights, overlays, plain = DiskWeightFiles(tmp_path / "models"), MemoryOverlays(), _arrived(tmp_path / "e")
+    links = link_adapters(weights, "m", _arrived(tmp_path / "d", LORA), "llama")
+    overlays.keep("m", Overlay(adapters=links), {})
+    assert came_along(links[0])
+    assert not are_there(weights, overlays, "m", plain)
+    overlays.keep("m", Overlay(adapters=(str(tmp_path / "mine.gguf"),)), {})
+    assert are_there(weights, overlays, "m", plain)

@@ -57,6 +57,14 @@ def test_where_nothing_lay_over_it_nothing_does_again(rig: PullRig) -> None:
     assert rig.overlays.find("tiny-f16") is None
 
 
+def test_a_model_that_was_removed_since_has_no_words(rig: PullRig) -> None:
+    """Whatever lay over the version before: it is nobody's."""
+    placements = _died(rig, before=OLD)
+    rig.catalog.remove_model("tiny-f16")
+    _mend(rig, placements)("tiny-f16")
+    assert rig.overlays.find("tiny-f16") is None
+
+
 def test_a_row_that_has_changed_keeps_the_new_words(rig: PullRig) -> None:
     """What is left then is the links of the version before."""
     (row,) = rig.catalog.list_models()

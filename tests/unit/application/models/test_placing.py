@@ -2,17 +2,20 @@
 
 import asyncio
 import tomllib
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from blazar.adapters.files.overlays import DiskOverlays
+from blazar.adapters.files.placements import DiskPlacements
 from blazar.application.models.copy_model import CopyModel
-from blazar.application.models.pulling import Wish
+from blazar.application.models.name_turns import NameTurns
+from blazar.application.models.pulling import Step, Wish
 from blazar.application.models.remove_model import RemoveModel
 from blazar.application.supervise.launch_plan import parts_beside
 from blazar.domain import teaching
-from blazar.domain.errors import Malformed, NotFound
+from blazar.domain.errors import Busy, Malformed, NotFound, StoreTrouble
 from blazar.domain.overlay import Overlay
 from blazar.domain.parcels import Role, Words
 from blazar.domain.records import Model
@@ -113,6 +116,37 @@ def test_a_draft_that_comes_later_fetches_the_draft_alone(rig: PullRig) -> None:
     assert after.draft == with_draft.draft
     assert Path(after.draft).exists()
     assert rig.pull(_draft(rig)).fresh is False
+
+
+def test_a_draft_is_brought_up_to_date_along_with_its_model(rig: PullRig) -> None:
+    """Nobody has to say again what came once: by the reference that it came by, whether the model is newer as well or not."""
+    before = _pulled(rig, _draft(rig))
+    _draft(rig, newer := tiny(blocks=2).build())
+    after = _pulled(rig, REF)
+    assert rig.fetched == ["draft.gguf"]
+    assert Path(after.draft).read_bytes() == newer
+    assert not Path(before.draft).exists()
+    assert rig.pull(REF).fresh is False
+    _draft(rig, newest := SMALL.build() + b"\0" * 32)
+    rig.offers(REF, [(Role.WEIGHTS, "Tiny-F16.gguf", tiny(blocks=7).build())])
+    assert Path(_pulled(rig, REF).draft).read_bytes() == newest
+    assert rig.pull(REF).fresh is False
+
+
+def test_a_draft_that_cannot_be_looked_at_keeps_nothing_back(rig: PullRig) -> None:
+    """Its model is brought up to date, it stays, and a sentence says so; it is looked at again the next time."""
+    before = _pulled(rig, _draft(rig))
+    rig.offers(REF, [(Role.WEIGHTS, "Tiny-F16.gguf", tiny(blocks=7).build())])
+    gone = rig.registry.parcels.pop("hf:owner/small/draft.gguf")
+    pulled = rig.pull(REF)
+    assert pulled.model is not None
+    assert (pulled.fresh, pulled.model.draft) == (True, before.draft)
+    assert Path(before.draft).exists()
+    (note,) = pulled.notes
+    assert note.startswith("the draft of tiny-f16 stays as it is, hf:owner/small/draft.gguf could not be looked at: ")
+    rig.registry.parcels["hf:owner/small/draft.gguf"] = gone
+    _draft(rig, newer := tiny(blocks=2).build())
+    assert Path(_pulled(rig, REF).draft).read_bytes() == newer
 
 
 def test_a_newer_draft_takes_the_place_of_the_older(rig: PullRig) -> None:
@@ -255,3 +289,109 @@ def test_words_that_say_nothing_leave_what_a_person_laid_over_it(rig: PullRig) -
     overlay = rig.overlays.find(model.name)
     assert overlay is not None
     assert overlay.system == "mine"
+
+
+def test_who_removes_waits_for_no_download(rig: PullRig) -> None:
+    """It goes through while an update comes, which is a new model then: row, words and links are of one version."""
+    rig.offers(REF, [FILE], Words(system="old"))
+    rig.pull(REF)
+    rig.offers(REF, [(Role.WEIGHTS, "Tiny-F16.gguf", SMALL.build())], Words(system="new"))
+    turns = NameTurns(lambda: rig.landing)
+
+    def met(_: object) -> None:
+        asyncio.run(RemoveModel(rig.catalog, rig.weights, None, rig.overlays, turns)("tiny-f16"))
+        assert rig.lying("models") == set()
+
+    rig.downloads.met = met
+    model = _pulled(rig, REF)
+    assert rig.catalog.list_models() == [model]
+    assert Path(model.files[0]).read_bytes() == SMALL.build()
+    assert rig.overlays.find("tiny-f16") == Overlay(system="new")
+
+
+def test_who_enters_waits_for_who_changes_the_name(rig: PullRig) -> None:
+    """Says so, and looks again at what is there then."""
+    rig.offers(REF, [FILE], Words(system="old"))
+    rig.pull(REF)
+    rig.offers(REF, [(Role.WEIGHTS, "Tiny-F16.gguf", SMALL.build())], Words(system="new"))
+    held = ExitStack()
+    rig.downloads.met = lambda _: held.enter_context(NameTurns(lambda: rig.landing)("tiny-f16"))
+    told = list[str]()
+
+    def heard(step: Step) -> None:
+        rig.steps.append(step)
+        if step.note == teaching.pull_waits_name("tiny-f16"):
+            told.append(step.note)
+            _remove(rig, "tiny-f16")
+            held.close()
+
+    pulled = rig.make()(Wish(REF), heard)
+    assert pulled.model is not None
+    assert rig.catalog.list_models() == [pulled.model]
+    assert rig.overlays.find("tiny-f16") == Overlay(system="new")
+    assert rig.lying("models") == {Path(pulled.model.files[0]).name}
+    assert (len(told), pulled.notes) == (1, ())
+
+
+def test_a_removal_that_finds_another_version_takes_that(rig: PullRig) -> None:
+    """Judged when its turn is ours: no link of it stays behind, whichever was there when it was asked for."""
+    rig.pull(REF)
+    (seen,) = rig.catalog.list_models()
+    rig.offers(REF, [(Role.WEIGHTS, "Tiny-F16.gguf", SMALL.build())])
+    rig.pull(REF)
+    assert not rig.catalog.remove_model("tiny-f16", seen)
+    _remove(rig, "tiny-f16")
+    assert (rig.catalog.list_models(), rig.lying("models")) == ([], set())
+
+
+def test_a_copy_of_what_is_being_entered_is_of_one_version(rig: PullRig) -> None:
+    """It waits, or is refused: weights of the one and words of the other are no model."""
+    rig.pull(REF)
+    turns = NameTurns(lambda: rig.landing)
+    copy = CopyModel(rig.catalog, rig.weights, FakeClock(), rig.overlays, turns)
+    with turns("tiny-f16"), pytest.raises(Busy):
+        copy("TINY-F16", "e")
+    assert copy("tiny-f16", "e").name == "e"
+
+
+def test_words_that_went_away_are_laid_again(rig: PullRig) -> None:
+    """A model without what its registry says of it is not complete; its weights are not fetched again. A person's own words stay."""
+    rig.offers(REF, [FILE], Words(system="Be brief.", licence="MIT"))
+    rig.pull(REF)
+    assert rig.pull(REF).fresh is False
+    rig.overlays.forget("tiny-f16")
+    assert (rig.pull(REF).fresh, rig.fetched) == (True, [])
+    assert rig.overlays.find("tiny-f16") == Overlay(system="Be brief.")
+    rig.overlays.keep("tiny-f16", Overlay(system="Mine."), {})
+    assert rig.pull(REF).fresh is False
+    assert rig.overlays.find("tiny-f16") == Overlay(system="Mine.")
+
+
+def test_words_that_say_nothing_here_are_no_lack(rig: PullRig) -> None:
+    """Else it would be entered anew at each pull."""
+    rig.offers(REF, [FILE], Words(parameters={"odd": 1}, licence="MIT"))
+    rig.pull(REF)
+    assert rig.pull(REF).fresh is False
+
+
+@pytest.mark.parametrize("which", ["weights", "placements", "overlays"])
+def test_what_may_not_be_written_is_told_before_the_first_byte(
+    rig: PullRig, which: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Models, notes, words: an hour of download ends in none of them. What is there already needs no place."""
+
+    def refuse(*_: object) -> None:
+        raise StoreTrouble("read-only")
+
+    rig.offers(REF, [FILE], Words(system="Be brief."))
+    rig.pull(REF)
+    kinds = {"weights": type(rig.weights), "placements": DiskPlacements, "overlays": type(rig.overlays)}
+    monkeypatch.setattr(kinds[which], "check_writable", refuse)
+    assert rig.pull(REF).fresh is False
+    rig.offers(REF, [(Role.WEIGHTS, "Tiny-F16.gguf", SMALL.build())], Words(system="new"))
+    with pytest.raises(StoreTrouble, match="read-only"):
+        rig.pull(REF)
+    assert rig.fetched == []
+    rig.offers(REF, [(Role.WEIGHTS, "Tiny-F16.gguf", SMALL.build())], Words(licence="MIT"))
+    if which == "overlays":
+        assert rig.pull(REF).fresh  # it says nothing that would be laid over it

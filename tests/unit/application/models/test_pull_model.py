@@ -1,14 +1,17 @@
 """From a reference to a row: what is fetched, what is there already, and what a pull that fails leaves behind."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import Event, Thread
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from blazar.application.models.arrivals import KEY, artefact_of_parcel
 from blazar.application.models.pulling import DONE, MANIFEST, VERIFYING, WRITING, Pulled, Wish
+from blazar.application.models.slots import Slot
 from blazar.application.ports.downloads import Wanted
 from blazar.domain import teaching
 from blazar.domain.errors import (
@@ -29,9 +32,6 @@ from tests.fakes.catalog import MemoryModelCatalog, a_model
 from tests.support.gguf_files import Gguf, save_shards, tiny
 from tests.support.pull_rig import PullRig
 from tests.support.safetensors_files import OVIS, QWEN, TAE, model_folder, safetensors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 REF = "hf:owner/Tiny-GGUF:F16"
 NAME = "tiny-f16"
@@ -75,6 +75,20 @@ def test_steps_are_ollama_s_in_ollama_s_order(rig: PullRig) -> None:
     assert [step.completed for step in told] == sorted(step.completed for step in told)
     assert (told[-1].completed, told[-1].total, told[-1].file) == (len(BYTES), len(BYTES), "Tiny-F16.gguf")
     assert rig.steps[-1].status == DONE
+
+
+def test_a_registry_that_is_waited_for_is_told(rig: PullRig) -> None:
+    """Under the status of that moment, when it happens; what a pull came to says nothing of it."""
+    rig.registry.pauses = ["asking again in 3 s", "asking again in 5 s"]
+    pulled = rig.pull(REF)
+    assert [(step.status, step.note) for step in rig.steps[:4]] == [
+        (MANIFEST, ""),
+        (MANIFEST, "asking again in 3 s"),
+        (MANIFEST, "asking again in 5 s"),
+        (*rig.steps[3][:1], ""),
+    ]
+    assert rig.steps[3].digest
+    assert pulled.notes == ()
 
 
 def test_the_same_again_fetches_nothing(rig: PullRig) -> None:
@@ -395,7 +409,6 @@ def test_who_waits_for_another_process_can_be_stopped(rig: PullRig) -> None:
     """It is told once that it waits, and finds the model where the other has brought it."""
     one = rig.make()
     main = rig.registry.parcels[REF]
-    from blazar.application.models.arrivals import KEY, artefact_of_parcel
 
     key = artefact_of_parcel(main)[:KEY]
     told: list[str] = []
@@ -494,3 +507,56 @@ def test_a_gated_repository_is_told_as_it_is(rig: PullRig, monkeypatch: pytest.M
     monkeypatch.setattr(rig.registry, "parcel", gated)
     with pytest.raises(Forbidden, match="terms"):
         rig.pull(REF)
+
+
+def test_one_digest_under_many_names_comes_once(rig: PullRig) -> None:
+    """The others are links to it; room is asked for once as well."""
+    files = [(Role.WEIGHTS, f"model-{number:05}-of-00003.gguf", BYTES) for number in range(1, 4)]
+    rig.offers(REF, files)
+    rig.disk.room = len(BYTES) + 1
+    with suppress(BadModelFile):  # three shards that are the same are no model
+        rig.pull(REF)
+    assert len(rig.fetched) == 1
+
+
+def test_who_waits_for_files_lends_its_slot_and_takes_it_back_before_it_fetches(rig: PullRig) -> None:
+    """Not where nothing is to be fetched: a name more for what is here waits for no transfer."""
+    did: list[str] = []
+
+    class Counted(Slot):
+        def lend(self) -> None:
+            did.append("lend")
+            freed.set()
+
+        def take_back(self, waiting: Callable[[], None]) -> None:
+            did.append(f"back, {len(rig.fetched)} fetched")
+
+    freed, held = Event(), Event()
+    key = artefact_of_parcel(rig.registry.parcels[REF])[:KEY]
+
+    def hold() -> None:
+        with rig.landing.claim([key], lambda: None):
+            held.set()
+            freed.wait(30)
+
+    other = Thread(target=hold)
+    other.start()
+    held.wait(30)
+    one = rig.make()
+    one.slot = Counted()
+    one(Wish(REF), rig.steps.append)
+    other.join(30)
+    assert (did[0], did[-1], len(rig.fetched)) == ("lend", "back, 0 fetched", 1)
+    did.clear()
+    again = rig.make()
+    again.slot = Counted()
+    again(Wish(REF, "again"), rig.steps.append)
+    assert did == []
+
+
+def test_what_becomes_of_a_file_that_came_spoilt_is_told(rig: PullRig) -> None:
+    """Progress stands still while it is fetched again: a sentence says why."""
+    rig.downloads.says = "came with other bytes"
+    pulled = rig.pull(REF)
+    assert pulled.notes == ("came with other bytes",)
+    assert (VERIFYING, "came with other bytes") in [(step.status, step.note) for step in rig.steps]

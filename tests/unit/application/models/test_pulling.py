@@ -19,4 +19,4 @@ def test_equal_wishes_are_one_wish() -> None:
 def test_what_nobody_said_is_empty() -> None:
     """A status is no file, a model has no path."""
     assert Step(MANIFEST) == (MANIFEST, "", 0, 0, "", "")
-    assert Pulled(None, fresh=True) == (None, True, "", ())
+    assert Pulled(None, fresh=True) == (None, True, "", (), "")

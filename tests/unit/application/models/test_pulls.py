@@ -9,6 +9,7 @@ import pytest
 
 from blazar.application.models.pulling import Step, Wish
 from blazar.application.models.pulls import BETWEEN_SECS, MOST_AT_ONCE, Pulls, Watching
+from blazar.application.models.slots import Slot
 from blazar.domain import teaching
 from blazar.domain.errors import BlazarError, Busy, Fault, NotFound, Refusal, RegistryTrouble
 from tests.fakes.catalog import a_model
@@ -29,11 +30,12 @@ class Rig:
     """Pulls over scripted ones, in the order in which they are begun."""
 
     def __init__(self, *scripts: ScriptedPull) -> None:
-        self.scripts, self.begun = scripts, 0
+        self.scripts, self.begun, self.slots = scripts, 0, list[Slot]()
         self.clock, self.events, self.caught_up = FakeClock(), MemoryEvents(), 0
         self.pulls = Pulls(self.begin, self.events, self.clock, self.catch_up)
 
-    def begin(self) -> ScriptedPull:
+    def begin(self, slot: Slot) -> ScriptedPull:
+        self.slots.append(slot)
         self.begun += 1
         return self.scripts[self.begun - 1]
 
@@ -206,6 +208,28 @@ def test_the_leave_of_one_keeps_it_and_the_leave_of_the_last_stops_it() -> None:
     assert rig.caught_up == 0
 
 
+def test_an_event_says_what_happened_to_this_pull() -> None:
+    """Another one of the same files, by another name, goes on: it is told apart, and nothing is said of what both wait for."""
+    go = Event()
+    rig = Rig(ScriptedPull([MANIFEST, go], a_model("tiny")), ScriptedPull([MANIFEST, Event()]))
+
+    async def play() -> None:
+        stays = rig.pulls.join(WISH)
+        assert await rig.one(stays) == MANIFEST
+        leaves = rig.pulls.join(WISH._replace(name="x"))
+        assert await rig.one(leaves) == MANIFEST
+        leaves.close()
+        await let(rig.scripts[1].ended)
+        go.set()
+        assert (await rig.heard(stays))[-1] == DONE
+
+    played(play)
+    failed = {"reference": "tiny:latest", "name": "x", "why": teaching.pull_left()}
+    assert ("pull_failed", failed) in rig.events.emitted
+    assert rig.events.emitted[-1] == ("pulled", {"reference": "tiny:latest", "model": "tiny", "fresh": True})
+    assert "whoever asked for this pull has left" in teaching.pull_left()
+
+
 def test_who_comes_when_it_is_being_stopped_waits_for_its_end_and_begins_anew() -> None:
     """Two of them would hold the same files."""
     rig = Rig(ScriptedPull([MANIFEST, Event()]), ScriptedPull([MANIFEST, WRITING], a_model("tiny")))
@@ -253,7 +277,7 @@ def test_an_error_ends_it_for_all_with_the_same_sentence(raised: Exception, hear
 def test_a_pull_that_cannot_be_begun_says_why() -> None:
     """An address of a registry that is none."""
 
-    def begin() -> ScriptedPull:
+    def begin(_: Slot) -> ScriptedPull:
         raise RegistryTrouble("no address")
 
     async def play() -> None:
@@ -357,3 +381,37 @@ def test_what_was_left_half_done_is_put_right_at_the_start(there: bool) -> None:
     pulls = Pulls(rig.begin, rig.events, rig.clock, rig.catch_up, lambda: there)
     played(pulls.start)
     assert rig.caught_up == int(there)
+
+
+def test_who_waits_for_another_s_files_takes_nobody_s_turn() -> None:
+    """It lends its own for so long; before it transfers it waits until it may, and can be stopped meanwhile."""
+    go, waits = [Event() for _ in range(MOST_AT_ONCE + 1)], Event()
+    rig = Rig(*[ScriptedPull([one, WRITING], a_model("m")) for one in go])
+
+    async def play() -> None:
+        first = [rig.pulls.join(Wish(f"m{number}")) for number in range(MOST_AT_ONCE)]
+        last = rig.pulls.join(Wish("last"))
+        while rig.begun < MOST_AT_ONCE:
+            await asyncio.sleep(0.001)
+        await asyncio.to_thread(rig.slots[0].lend)
+        await asyncio.to_thread(rig.slots[0].lend)
+        while rig.begun < MOST_AT_ONCE + 1:
+            await asyncio.sleep(0.001)
+
+        def enough() -> None:
+            raise Refusal("enough")
+
+        with pytest.raises(Refusal, match="enough"):
+            await asyncio.to_thread(rig.slots[0].take_back, enough)
+        taken = asyncio.ensure_future(asyncio.to_thread(rig.slots[0].take_back, waits.set))
+        await let(waits)
+        assert not taken.done()
+        go[1].set()
+        await taken
+        for one in go:
+            one.set()
+        for watching in (*first, last):
+            assert (await rig.heard(watching))[-1] == DONE
+        await rig.pulls.aclose()
+
+    played(play)

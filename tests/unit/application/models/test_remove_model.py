@@ -9,6 +9,7 @@ import pytest
 from blazar.application.models.remove_model import RemoveModel
 from blazar.application.supervise.views import Supervising
 from blazar.domain.errors import ModelNotFound, StoreTrouble
+from blazar.domain.records import Model
 from tests.fakes.catalog import MemoryModelCatalog, a_model
 from tests.fakes.weights import MemoryWeightFiles, some_facts
 
@@ -123,9 +124,9 @@ def test_a_catalog_that_is_slow_holds_nobody_up(catalog: MemoryModelCatalog, wei
     answered = threading.Event()
 
     class Locked(MemoryModelCatalog):
-        def remove_model(self, name: str) -> None:
+        def remove_model(self, name: str, known: Model | None = None) -> bool:
             assert answered.wait(60), "the loop waited for the catalog"
-            super().remove_model(name)
+            return super().remove_model(name, known)
 
     async def main() -> None:
         removing = asyncio.create_task(RemoveModel(Locked(catalog.list_models()), weights, None)("own"))

@@ -28,6 +28,8 @@ def test_each_model_has_a_verdict_and_a_lane() -> None:
     survey = SurveyModels(catalog, MemoryEngineCatalog([an_engine("b1")]), lambda _: MACHINE)
     found = [(one.model.name, one.fit, one.lane) for one in survey()]
     assert found == [("folder", "fits", ""), ("large", "too large", "llamacpp"), ("small", "fits", "llamacpp")]
+    why = [survey.unserved(one) != "" for one in catalog.list_models()]
+    assert why == [True, False, False]
 
 
 def test_a_pin_is_heard() -> None:

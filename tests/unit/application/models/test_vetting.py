@@ -10,7 +10,7 @@ from blazar.domain.errors import BlazarError, BrokenThere, Malformed
 from blazar.domain.parcels import Role
 from tests.support.gguf_files import Gguf, Row, tiny
 from tests.support.pull_rig import PullRig
-from tests.support.safetensors_files import OVIS, QWEN, TAE, safetensors
+from tests.support.safetensors_files import OVIS, QWEN, TAE, VAE, safetensors
 
 MAIN = "hf:owner/Ovis/ovis.safetensors"
 PARTS = {"tae": TAE, "llm": QWEN}
@@ -83,6 +83,48 @@ def test_a_header_that_cannot_be_read_ahead_is_judged_when_it_is_here(rig: PullR
     assert "ovis.safetensors" not in rig.fetched
 
 
+def test_a_part_that_is_another_is_told_by_its_reference_before_the_first_byte(rig: PullRig) -> None:
+    """With the words that name it rightly; where its header cannot be read ahead, in the same words afterwards."""
+    tae = "hf:owner/parts/tae.safetensors"
+    wish = Wish(MAIN, parts=(("vae", tae), ("llm", "hf:owner/parts/llm.safetensors")))
+    told = teaching.part_is_another(tae, "vae", "tae")
+    assert f"name it --with tae={tae}" in told
+    error = refused(rig, wish)
+    assert isinstance(error, Malformed)
+    assert (str(error), error.field, rig.fetched) == (told, "with", [])
+    rig.registry.fronts.clear()
+    assert str(refused(rig, wish)) == told
+    assert "tae.safetensors" in rig.fetched
+
+
+@pytest.mark.parametrize("ahead", [True, False])
+@pytest.mark.parametrize("role", ["tae", "llm"])
+def test_a_part_alone_is_told_of_as_what_it_was_asked_for(rig: PullRig, role: str, ahead: bool) -> None:
+    """No hidden path, whatever the sentence; what is a part for sure does not come at all."""
+    reference = f"hf:owner/parts/{role}.safetensors"
+    if not ahead:
+        rig.registry.fronts.clear()
+    error = refused(rig, reference)
+    assert str(rig.data) not in str(error)
+    assert reference in str(error)
+    if role == "tae":
+        assert str(error) == teaching.part_alone(reference, "tae")
+        assert bool(rig.fetched) is not ahead
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("a", "v", "w"), ("llm",), ("x/llm",)])
+def test_a_folder_that_cannot_serve_is_told_of_by_its_reference(
+    rig: PullRig, tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    """Two models, parts of which none is meant, nothing that describes it: none of the sentences knows where it lies."""
+    tensors = {"a": OVIS, "b": OVIS, "v": VAE, "w": VAE, "llm": QWEN, "x/llm": QWEN}
+    made = [(name, safetensors(tmp_path / "made" / f"{name[-3:]}.safetensors", tensors[name])) for name in names]
+    rig.offers("hf:owner/Folder", [(Role.FOLDER, f"{name}.safetensors", file.read_bytes()) for name, file in made])
+    error = refused(rig, "hf:owner/Folder")
+    assert str(error).startswith("hf:owner/Folder holds ")
+    assert str(rig.data) not in str(error)
+
+
 def test_a_file_that_is_broken_in_its_repository_is_not_kept(rig: PullRig) -> None:
     """It is what its registry promised: no hidden path, no advice to download it again, nothing left."""
     offer(rig, GGUF, tiny(blocks=4).build()[:-4000], "Tiny-F16.gguf")
@@ -93,6 +135,16 @@ def test_a_file_that_is_broken_in_its_repository_is_not_kept(rig: PullRig) -> No
     assert "incomplete" not in str(error)
     assert not {name for name in rig.lying("downloads") if name.endswith(".gguf")}
     assert rig.catalog.list_models() == []
+
+
+@pytest.mark.parametrize("here", [True, False])
+def test_a_language_model_with_parts_is_refused_before_the_first_byte(rig: PullRig, here: bool) -> None:
+    """Whether it is here already or not: nothing is fetched to be dropped."""
+    offer(rig, GGUF, tiny().build(), "Tiny-F16.gguf")
+    if here:
+        rig.pull(GGUF)
+    error = refused(rig, Wish(GGUF, parts=(("tae", "hf:owner/parts/tae.safetensors"),)))
+    assert (str(error), rig.fetched) == (teaching.parts_of_no_set(GGUF), [])
 
 
 def test_what_came_along_goes_with_it(rig: PullRig, tmp_path: Path) -> None:

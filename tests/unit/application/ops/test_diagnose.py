@@ -1,6 +1,7 @@
 """The doctor: every section, what is wrong with a remedy, and no part that can end the report."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from blazar.application.supervise.views import InstanceView
 from blazar.domain import teaching
 from blazar.domain.errors import StoreTrouble
 from blazar.domain.kinds import Provenance
+from blazar.domain.parcels import Origin
 from blazar.domain.records import Trouble
 from tests.fakes.catalog import MemoryModelCatalog, a_model
 from tests.fakes.disk import FakeDisk
@@ -271,9 +273,15 @@ def test_models_that_cannot_be_served():
     """Missing files and overrides for nobody are told by name."""
     diagnose = healthy(
         models=MemoryModelCatalog(
-            [a_model(), a_model("lost"), a_model("draws", files=("/models/tiny.gguf", "/models/draws/vae.gguf"))]
+            [
+                a_model(origin=Origin("hf:me/Tiny-GGUF:Q4_0", "f" * 64)),
+                a_model("lost"),
+                a_model("draws", files=("/models/tiny.gguf", "/models/draws/vae.gguf")),
+            ]
         ),
-        installation=INSTALLATION._replace(overridden=("tiny", "tyni"), scopes={"web": ["tiny", "tinny"]}),
+        installation=INSTALLATION._replace(
+            overridden=("tiny", "tyni"), scopes={"web": ["tiny", "tinny", "hf.co/me/Tiny-GGUF", "ME/tiny-gguf:q4_0"]}
+        ),
     )
     found = rows(diagnose, "MODELS")
     assert (found["lost"]["status"], found["lost"]["detail"]) == (
@@ -283,7 +291,11 @@ def test_models_that_cannot_be_served():
     assert found["draws"]["detail"] == teaching.model_file_gone("draws", "/models/draws/vae.gguf")
     assert found["tyni"]["status"] == "warn"
     assert (found["tinny"]["status"], found["tinny"]["detail"]) == ("warn", teaching.key_model_missing("web", "tinny"))
-    assert "tiny" not in found
+    assert not found.keys() & {
+        "tiny",
+        "hf.co/me/Tiny-GGUF",
+        "ME/tiny-gguf:q4_0",
+    }  # by the reference that it was pulled by, too
 
 
 def test_weights_that_belong_to_no_model_are_told():
@@ -303,9 +315,61 @@ def test_weights_that_belong_to_no_model_are_told():
     assert found[-1]["detail"] == teaching.doctor_unlisted_more(2, 2**31)
 
 
+def test_pulls_that_have_not_ended_are_told():
+    """With what came of them, where it lies and how to go on; after ten of them the others are counted."""
+    left = [(f"/downloads/{number}", ("a.gguf", "b.gguf"), 2**30) for number in range(MOST_STRAYS + 2)]
+    report = asyncio.run(healthy(left=lambda: left)())
+    found = [row for part in report["sections"] for row in part["rows"] if row["check"] == "downloads"]
+    assert [row["status"] for row in found] == ["warn"] * (MOST_STRAYS + 1)
+    assert found[0]["detail"] == teaching.doctor_download_left("/downloads/0", ("a.gguf", "b.gguf"), 2**30)
+    assert found[0]["remedy"] == teaching.doctor_download_left_remedy()
+    assert found[-1]["detail"] == teaching.doctor_downloads_left_more(2, 2**31)
+
+
+def test_an_adapter_whose_model_is_gone_is_told():
+    """It is no model that could be imported; one that lies over a model of the catalog is among what is named."""
+    laid, left = "/models/tiny%40lora-0123456789ab.gguf", "/models/gone%40lora-0123456789ab.gguf"
+    rig = healthy(unlisted=lambda known: [(path, 7) for path in (laid, left) if path not in known])
+    report = asyncio.run(replace(rig, laid=lambda name: (laid,) if name == "tiny" else ())())
+    found = [row for part in report["sections"] for row in part["rows"] if row["check"] == "models folder"]
+    assert [(row["detail"], row["remedy"]) for row in found] == [
+        (teaching.doctor_unlisted(left, 7), teaching.doctor_adapter_left_remedy())
+    ]
+
+
+def _cache_rows(said, serving=("tiny",)):
+    models = MemoryModelCatalog([a_model(), a_model("vectors", pooling=1), a_model("ranks", pooling=4)])
+    rig = healthy(
+        models=models,
+        installation=INSTALLATION._replace(embeddings=said),
+        supervising=None if serving is None else Children(*(a_view(key=name, model=name) for name in serving)),
+    )
+    report = asyncio.run(rig())
+    return [
+        (row["status"], row["detail"], row["remedy"])
+        for part in report["sections"]
+        for row in part["rows"]
+        if row["check"] == "semantic cache"
+    ]
+
+
+def test_a_semantic_cache_without_an_embedding_model_is_told():
+    """Whether none is in the catalog or none serves; overrides say of a model what counts, and one that ranks makes no vectors."""
+    none = ("warn", teaching.doctor_cache_no_embedder(), teaching.doctor_cache_import())
+    idle = ("warn", teaching.doctor_cache_none_serves(), teaching.doctor_cache_pin("vectors"))
+    assert _cache_rows(None) == []
+    assert _cache_rows({"vectors": False}) == [none]
+    assert _cache_rows({}) == [idle]
+    assert _cache_rows({}, serving=["ranks"]) == [idle]
+    assert _cache_rows({}, serving=["vectors"]) == _cache_rows({}, serving=None) == []
+    assert _cache_rows({"tiny": True, "vectors": False}) == []
+
+
 def test_an_empty_catalog_says_how_to_fill_it():
     """The first thing after an installation is a model."""
-    assert "blazar import" in rows(healthy(models=MemoryModelCatalog()), "MODELS")["catalog"]["remedy"]
+    remedy = rows(healthy(models=MemoryModelCatalog()), "MODELS")["catalog"]["remedy"]
+    assert "blazar import" in remedy
+    assert "blazar pull REF" in remedy  # hardly anybody has a file already
 
 
 def test_channels_are_honest():

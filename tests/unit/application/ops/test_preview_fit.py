@@ -13,7 +13,7 @@ from blazar.application.ports.children import Measured
 from blazar.application.ports.remote import Offer
 from blazar.application.supervise.charges import Tenant
 from blazar.domain import teaching
-from blazar.domain.errors import BlazarError, Busy, Malformed, ModelNotFound, NotFound
+from blazar.domain.errors import BlazarError, Busy, Malformed, ModelNotFound, NotFound, SeveralModels
 from blazar.domain.fit.machine import Machine, Running, imagined
 from blazar.domain.fit.shape import Projector
 from blazar.domain.kinds import Weights
@@ -116,6 +116,17 @@ def test_a_registry_is_asked_when_it_is_named(target: str, registry: str, named:
     found = world.ask(target)
     assert (world.registries, world.registry.closed) == ([registry], 1)
     assert (found["source"], found["model"], found["target"]) == (registry, named, target)
+
+
+def test_a_repository_of_which_several_are_here_is_judged_whole() -> None:
+    """It is the question which of them fits."""
+    world = World()
+
+    def find(name: str) -> Model:
+        raise SeveralModels(name, ["m-q4_0", "m-q8_0"])
+
+    world.preview = replace(world.preview, find_model=find)
+    assert world.ask("me/m")["source"] == "hf"
 
 
 def test_a_bare_word_never_leaves_the_machine() -> None:

@@ -32,6 +32,17 @@ async def test_a_child_that_dies_while_loading_says_why(world):
 
 
 @story()
+async def test_a_full_disk_is_named_where_an_engine_dies_over_it(world):
+    """In its own words somewhere among the last; with what to do."""
+    lines = ("loading", "write error: No space left on device", "exiting")
+    world.children.next("a", Script(dies_after=3, status=1, says=lines))
+    with pytest.raises(SpawnFailed) as caught:
+        await world.lease("a")
+    assert str(caught.value) == teaching.child_disk_full("a", "exit code 1", list(lines))
+    assert "because a disk is full: make room" in str(caught.value)
+
+
+@story()
 async def test_a_program_that_does_not_start_is_told_as_it_is(world):
     """The adapter's sentence reaches the caller."""
     world.children.next("a", Script(fails_to_start="no such file"))

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from blazar.adapters.engines.llamacpp.spec import LLAMACPP
-from blazar.application.supervise.review import outdated, plan_once
+from blazar.application.supervise.review import outdated, plan_once, reread
 from blazar.application.supervise.surroundings import Launch, Limits
 from blazar.domain import teaching
 from blazar.domain.errors import Malformed
@@ -47,6 +47,25 @@ def test_what_no_flag_says_is_no_change() -> None:
     assert not outdated(planner, launch, {**launch.settings, "default_ctx": 2048})
     assert outdated(planner, launch, {**launch.settings, "ctx": 2048})
     assert outdated(planner, launch, {**launch.settings, "engine_env": {"A": "1"}})
+
+
+def test_another_file_at_the_same_path_is_a_change() -> None:
+    """An adapter that was pulled anew, a template that was edited; of what children write themselves nothing follows."""
+    files, stamps = AnyWeightFiles(), {"/l/a.gguf": "1", "/t.jinja": "1", "/lookup": "1"}
+    files.stamp = lambda path: stamps.get(path, "")  # type: ignore[method-assign]
+    words = ("--chat-template-file", "/t.jinja", "--lookup-cache-dynamic", "/lookup")
+    said, drivers = {"loras": ["/l/a.gguf:0.5"], "extra_args": list(words)}, {LLAMACPP.kind: LLAMACPP}
+    planner = a_planner(FakeCensus(), {"m": said}, files, drivers=drivers)
+    launch = plan_once(planner, MODEL, "m")
+    assert dict(launch.read) == {"/l/a.gguf": "1", "/t.jinja": "1"}
+    stamps["/lookup"] = "2"
+    assert not reread(planner, launch)
+    for path in ("/l/a.gguf", "/t.jinja"):
+        stamps[path] = "2"
+        assert reread(planner, launch)
+        assert outdated(planner, launch, launch.settings)
+        stamps[path] = "1"
+    assert not outdated(planner, launch, launch.settings)
 
 
 def test_a_default_that_is_used_is_a_change() -> None:

@@ -1,6 +1,7 @@
 """Leases and explicit wishes, through the whole of supervision."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -24,6 +25,7 @@ from tests.fakes.catalog import a_model
 from tests.fakes.children import Script
 from tests.fakes.engines import an_engine
 from tests.fakes.hardware import a_machine
+from tests.fakes.weights import some_facts
 from tests.support.supervision import story
 
 MIB = 2**20
@@ -548,6 +550,55 @@ async def test_a_replaced_row_cuts_no_answer_off(world):
 
 
 @story()
+async def test_a_draft_that_came_later_replaces_its_child(world):
+    """The weights are the same: what guesses for them is not."""
+    (await world.lease("a")).release()
+    world.catalog.replace_model(a_model("a", draft="/models/a@draft.gguf"))
+    (await world.lease("a")).release()
+    assert world.meter.evictions == [("a", "replaced")]
+
+
+@story(a={"extra_args": ["--lora", "/l/a.gguf"]}, b={"ctx": 512})
+async def test_an_adapter_that_was_pulled_anew_replaces_the_children_that_read_it(world):
+    """Its path stays, and so do row and configuration: what runs goes on to its end, and nobody new gets the old one."""
+    content = world.planner.sizing.files.content
+    content["/l/a.gguf"] = some_facts("/l/a.gguf")
+    running = await world.lease("a")
+    (await world.lease("b")).release()
+    await world.supervisor.look_at_files()
+    assert world.state() == "serving"
+    content["/l/a.gguf"] = some_facts("/l/a.gguf", digest="cd" * 32)
+    await world.supervisor.look_at_files()
+    waiting = world.ask("a")
+    await world.clock.advance(2 * world.supervisor.limits.drain_secs)
+    assert not waiting.done()
+    running.release()
+    await world.clock.advance(5.0)
+    (await waiting).release()
+    await world.supervisor.look_at_files()
+    await world.clock.advance(5.0)
+    assert world.meter.evictions == [("a", "replaced")]
+
+
+@story(a={"extra_args": ["--lora", "/l/a.gguf"]})
+async def test_who_waits_for_a_child_that_reads_the_old_adapter_gets_the_next(world):
+    """It is pulled anew while the model loads: nobody is refused for it, and nobody gets the old one."""
+    content = world.planner.sizing.files.content
+    content["/l/a.gguf"] = some_facts("/l/a.gguf")
+    world.children.next("a", Script(ready_after=100))
+    waiting = world.ask("a")
+    await world.clock.advance(0.2)
+    assert world.state() == "loading"
+    content["/l/a.gguf"] = some_facts("/l/a.gguf", digest="cd" * 32)
+    for _ in range(2):  # several pulls may end at the same time
+        await world.supervisor.look_at_files()
+    await world.clock.advance(30.0)
+    (await waiting).release()
+    assert len(world.children.spawned) == 2
+    assert world.meter.evictions == [("a", "replaced")]
+
+
+@story()
 async def test_other_changes_of_the_catalog_touch_no_child(world):
     """A new row clears the remembered names and nothing else."""
     (await world.lease("a")).release()
@@ -573,6 +624,20 @@ async def test_another_active_build_is_news(world):
     world.planner.engines.set_active(EngineKind.LLAMACPP, "b20000")
     world.catalog.add_model(a_model("e"))
     await world.clock.advance(1)
+    assert world.told("engine_changed") == [{"lane": "llamacpp", "engine": "b20000", "was": "b11434"}]
+
+
+@story()
+async def test_what_is_there_at_the_first_look_is_no_news(world):
+    """Whoever looks first, also before the supervisor has begun to watch: a pull's leftovers may be mended by then."""
+    early = replace(world.supervisor)
+    world.catalog.add_model(a_model("d"))
+    early.look_at_catalog()
+    assert world.told("engine_changed") == []
+    world.planner.engines.add_engine(an_engine("b20000"))
+    world.planner.engines.set_active(EngineKind.LLAMACPP, "b20000")
+    world.catalog.add_model(a_model("e"))
+    early.look_at_catalog()
     assert world.told("engine_changed") == [{"lane": "llamacpp", "engine": "b20000", "was": "b11434"}]
 
 

@@ -38,6 +38,7 @@ def test_odd_a_part_that_is_fetched_again_stands_still_until_there_is_more_than_
 def test_the_last_line_says_what_came() -> None:
     """What is empty is left out, but whether anything was fetched is always said."""
     assert succeeded("m", fresh=True) == {"status": "success", "fresh": True, "model": "m"}
+    assert succeeded("m", fresh=True, unserved="w")["unserved"] == "w"
     said = {"status": "success", "fresh": False, "path": "/a", "notes": ["n"]}
     assert succeeded("", fresh=False, path="/a", notes=("n",)) == said
 

@@ -1,8 +1,11 @@
 """Keys from the command line: through a daemon, or in the file."""
 
+from dataclasses import replace
+
 import pytest
 
 from blazar.domain import teaching
+from blazar.domain.parcels import Origin
 from tests.support.command_line import Cli, FakeRoot, StubDaemon, model
 
 ROW = {"name": "guest", "key": "plm_…cffd", "models": ["m", "n"], "rpm": 3, "tpm": None, "weight": 0.5}
@@ -123,6 +126,7 @@ def test_a_key_for_a_model_that_is_not_here_is_made_and_told(cli: Cli, root: Fak
     """It may come later; of another server's models nothing is known, and a list that cannot be had hides no secret."""
     stub.answers["POST", "/api/keys"] = (201, {"name": "x", "key": "plm_new"})
     stub.answers["GET", "/v1/models"] = (200, {"data": [{"id": "here"}]})
+    stub.answers["POST", "/api/show"] = (404, {"error": "no"})
     root.use(stub)
     said = cli("keys", "add", "x", "--model", "HERE", "--model", "nope", "--model", "far:x")
     assert (said.code, said.out) == (0, "plm_new\n")
@@ -133,3 +137,17 @@ def test_a_key_for_a_model_that_is_not_here_is_made_and_told(cli: Cli, root: Fak
     stub.answers["GET", "/v1/models"] = (401, {"error": "no"})
     said = cli("keys", "add", "x", "--model", "nope")
     assert (said.code, said.out, said.err) == (0, "plm_new\n", teaching.key_added("x") + "\n")
+
+
+def test_a_reference_that_a_model_was_pulled_by_is_one_that_is_here(cli: Cli, root: FakeRoot, stub: StubDaemon) -> None:
+    """The daemon finds it; without one the catalog's rows say where they came from."""
+    told = teaching.key_added("x") + "\n"
+    root.models.rows = {"m": replace(model("m"), origin=Origin("hf:me/Tiny-GGUF:Q4_0", "f" * 64))}
+    said = cli("keys", "add", "x", "--model", "hf.co/me/Tiny-GGUF")
+    assert (said.code, said.err) == (0, told)
+    stub.answers["POST", "/api/keys"] = (201, {"name": "x", "key": "plm_new"})
+    stub.answers["GET", "/v1/models"] = (200, {"data": []})
+    stub.answers["POST", "/api/show"] = (200, {})
+    root.use(stub)
+    said = cli("keys", "add", "x", "--model", "hf.co/me/Tiny-GGUF")
+    assert (said.code, said.err) == (0, told)

@@ -57,6 +57,26 @@ def test_a_conversation_begins_with_it(cli: Cli, daemon: StubDaemon, monkeypatch
     assert daemon.bodies("/api/chat")[-1]["model"] == "tiny:1b"
 
 
+def test_a_conversation_is_announced_when_its_model_is_there(
+    cli: Cli, daemon: StubDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind the download and by its name; where nothing comes nobody is greeted."""
+
+    def leave(_: str) -> str:
+        raise EOFError
+
+    order: list[str] = []
+    monkeypatch.setattr("builtins.input", leave)
+    monkeypatch.setattr("builtins.print", lambda *words, **_: order.extend(map(str, words)))
+    assert cli("run", "hf:a/b").code == 0
+    assert order.index(teaching.run_pulls("hf:a/b")) < order.index(teaching.repl_hello("tiny:1b"))
+    order.clear()
+    monkeypatch.setattr(daemon, "bodies", lambda _: [])
+    daemon.answers["POST", "/api/pull"] = (404, {"error": "no such model"})
+    assert cli("run", "hf:a/c").code == 1
+    assert not any(word.startswith("talking to") for word in order)
+
+
 def test_what_was_pulled_by_that_reference_is_not_asked_for_again(cli: Cli, daemon: StubDaemon) -> None:
     """The registry need not even answer."""
     daemon.answers["GET", "/api/tags"] = (200, {"models": [{"name": "b-q4_0", "size": 1}]})

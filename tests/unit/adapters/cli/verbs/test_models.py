@@ -36,6 +36,8 @@ def test_list_without_a_daemon_reads_the_catalog(cli: Cli, root: FakeRoot) -> No
         "llamacpp",
     ]
     assert lines[1].split()[7:9] == ["-", "-"]
+    root.models.judged["big"] = ("fits", "")
+    assert cli("list").out.splitlines()[1].split()[7:10] == ["fits", "none", "here"], "it fits, and nothing serves it"
     assert cli("ls", "--quiet").out == "big\ntiny\n"
 
 
@@ -94,6 +96,13 @@ def test_what_an_import_is_good_for(root: FakeRoot, cli: Cli, facts: dict[str, A
         assert cli("import", "x.gguf").out.rstrip().endswith(f": {use}")
 
 
+def test_an_import_that_nothing_serves_says_so(cli: Cli, root: FakeRoot) -> None:
+    """And how to get what is missing, instead of a verb that would refuse it."""
+    root.models.unserved_because = "no mlx engine"
+    for _ in range(2):
+        assert cli("import", "x.gguf").out.rstrip().endswith(f": {teaching.use_unserved('no mlx engine')}")
+
+
 def test_an_import_says_which_projector_it_took(cli: Cli, root: FakeRoot) -> None:
     """It was found by its name and its width, and nobody may have meant it."""
     root.models.projectors = {"x": "/m/x@mmproj.gguf"}
@@ -123,6 +132,26 @@ def test_an_empty_path_is_wrong_use(cli: Cli, root: FakeRoot) -> None:
     """It would mean the current folder."""
     assert cli("import", "").code == cli("engine", "install", " ", "--sha256", "ab").code == 2
     assert (root.models.rows, root.engines.installed) == ({}, [])
+
+
+def test_show_tells_what_lies_over_a_model(cli: Cli, root: FakeRoot) -> None:
+    """Parameters, system prompt and adapters as they are; a long template begins, and -v and --json have all of it."""
+    root.models.rows = {"tiny": model()}
+    template = "\n".join(f"line {number}" for number in range(9))
+    root.models.overlay = {"parameters": {"num_ctx": 512}, "system": "S", "template": template, "adapters": ["/a.gguf"]}
+    said = cli("show", "tiny").out
+    for words in (
+        "overlay parameters num_ctx  512",
+        "overlay system",
+        "S\n",
+        "/a.gguf",
+        "line 5",
+        teaching.show_cut(9),
+    ):
+        assert words in said
+    assert "line 6" not in said
+    assert "line 8" in cli("show", "tiny", "-v").out
+    assert cli("show", "tiny", "--json").json()["overlay"] == root.models.overlay
 
 
 def test_show_outlines_what_is_known(cli: Cli, root: FakeRoot, stub: StubDaemon) -> None:
@@ -172,7 +201,7 @@ def test_changes_go_through_a_daemon_that_runs(cli: Cli, root: FakeRoot, stub: S
     stub.answers["POST", "/api/copy"] = (200, b"")
     assert cli("rm", "a").code == cli("rm", "--force", "b").code == cli("cp", "a", "b").code == 0
     assert stub.bodies("/api/delete") == [{"model": "a"}, {"model": "b", "force": True}]
-    assert stub.bodies("/api/copy") == [{"source": "a", "destination": "b"}]
+    assert stub.bodies("/api/copy") == [{"source": "a", "destination": "b", "overwrite": False}]
 
 
 def test_a_named_daemon_that_is_not_there_is_not_replaced_by_this_folder(cli: Cli, root: FakeRoot) -> None:

@@ -74,14 +74,32 @@ def test_what_is_there_already_is_said_to_be(cli: Cli, root: FakeRoot) -> None:
     assert cli("pull", "a/b").out == teaching.pulled_already("tiny", "blazar run tiny") + "\n"
 
 
+def test_what_nothing_serves_is_not_recommended(cli: Cli, root: FakeRoot, daemon: StubDaemon) -> None:
+    """By the daemon's word, or by what is installed here: the sentence says how to get what is missing."""
+    last = {"status": "success", "fresh": True, "model": "tiny", "unserved": "no mlx engine"}
+    daemon.answers["POST", "/api/pull"] = (200, [last])
+    said = cli("pull", "a/b").out
+    assert teaching.use_unserved("no mlx engine") in said
+    assert "blazar run" not in said
+    assert cli("pull", "a/b", "--json").json()["unserved"] == "no mlx engine"
+    root.note = None
+    for fresh in (True, False):
+        root.models.pulled = Pulled(model(), fresh=fresh, unserved="no mlx engine")
+        said = cli("pull", "a/b").out
+        assert said.endswith(f": {teaching.use_unserved('no mlx engine')}\n")
+        assert "blazar run" not in said
+
+
 def test_an_adapter_is_no_model(cli: Cli, root: FakeRoot, daemon: StubDaemon) -> None:
-    """Its note says what it is good for."""
+    """Its note says what it is good for; whether it came or was there already is said as of a model."""
     daemon.answers["POST", "/api/pull"] = (200, [{"status": "success", "fresh": True, "path": "/a", "notes": ["n"]}])
-    assert cli("pull", "a/b").out == "note: n\n"
+    assert cli("pull", "a/b").out == f"note: n\n{teaching.adapter_came('/a')}\n"
     assert cli("pull", "a/b", "--json").json() == {"fresh": True, "notes": ["n"], "path": "/a"}
     root.note = None
     root.models.pulled = Pulled(None, fresh=True, path="/a", notes=("n",))
     assert cli("pull", "a/b", "--json").json() == {"fresh": True, "notes": ["n"], "path": "/a"}
+    root.models.pulled = Pulled(None, fresh=False, path="/a")
+    assert cli("pull", "a/b").out == f"{teaching.adapter_there('/a')}\n"
 
 
 @pytest.mark.parametrize(
@@ -99,6 +117,13 @@ def test_what_it_is_good_for(cli: Cli, daemon: StubDaemon, able: str, use: str) 
     assert cli("pull", "a/b").out.endswith(f": {use}\n")
 
 
+def test_what_was_removed_right_behind_was_pulled_all_the_same(cli: Cli, daemon: StubDaemon) -> None:
+    """By somebody else, between the last line and the question what it is good for."""
+    daemon.answers["POST", "/api/show"] = (404, {"error": "model 'tiny' not found"})
+    said = cli("pull", "a/b")
+    assert (said.code, said.out) == (0, "note: n\npulled 'tiny' (1.50 GiB): blazar run tiny\n")
+
+
 def test_an_error_is_exit_1(cli: Cli, root: FakeRoot, daemon: StubDaemon) -> None:
     """Before the answer has begun, in it, and when it ends too early; here, too."""
     daemon.answers["POST", "/api/pull"] = (404, {"error": "no such model"})
@@ -107,7 +132,9 @@ def test_an_error_is_exit_1(cli: Cli, root: FakeRoot, daemon: StubDaemon) -> Non
     assert cli("pull", "a/b") == (1, "", "pulling manifest\nerror: gone\n")
     daemon.answers["POST", "/api/pull"] = (200, LINES[:1])
     said = cli("pull", "a/b")
-    assert (said.code, said.err) == (1, f"pulling manifest\nerror: {teaching.daemon_gone(daemon.url)}\n")
+    lost = teaching.pull_daemon_lost(teaching.daemon_gone(daemon.url), "blazar pull a/b")
+    assert (said.code, said.err) == (1, f"pulling manifest\nerror: {lost}\n")
+    assert "what came is kept, and blazar pull a/b goes on from there" in lost
     root.note = None
     root.models.pulled = RegistryTrouble("gone")
     assert cli("pull", "a/b") == (1, "", "error: gone\n")
@@ -128,20 +155,40 @@ def test_a_draft_that_took_the_reference_gives_it_back(cli: Cli, root: FakeRoot)
     assert root.models.pulls == [("a/b", "", (), "auto")]
 
 
-def test_ctrl_c_says_how_to_go_on(cli: Cli, root: FakeRoot, daemon: StubDaemon) -> None:
-    """Exit 130; the connection is closed, so that the daemon stops where nobody else waits."""
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ctrl_c_says_how_to_go_on(
+    cli: Cli, root: FakeRoot, daemon: StubDaemon, number: signal.Signals, code: int
+) -> None:
+    """An order to end does, too; the connection is closed, so that the daemon stops where nobody else waits."""
     fill = {"status": "x" * 65536}
     daemon.answers["POST", "/api/pull"] = (
         200,
-        [LINES[0], lambda: os.kill(os.getpid(), signal.SIGINT), *([fill] * 2000)],
+        [LINES[0], lambda: os.kill(os.getpid(), number), *([fill] * 2000)],
     )
     said = cli("pull", "a/b", "--name", "my n", "--draft", "--with", "vae=c", "-q")
     command = "blazar pull a/b --name 'my n' --with vae=c --draft"
-    assert (said.code, said.err) == (130, f"error: {teaching.pull_interrupted(command)}\n")
+    assert (said.code, said.err) == (code, f"error: {teaching.pull_interrupted(command)}\n")
     assert daemon.gone.wait(20)
     root.note = None
     root.models.pulled = KeyboardInterrupt()
     assert cli("pull", "a/b", "--draft=c/d").err.endswith("blazar pull a/b --draft=c/d goes on from there\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("https://host.example/m.gguf?token=SECRET",),
+        ("https://me:SECRET@host.example/m.gguf",),
+        ("a/b", "--with", "vae=https://host.example/v.gguf?token=SECRET"),
+        ("a/b", "--draft=https://host.example/d.gguf?token=SECRET"),
+    ],
+)
+def test_how_to_go_on_shows_no_secret_of_an_address(cli: Cli, root: FakeRoot, words: tuple[str, ...]) -> None:
+    """A log of the terminal is read by others; whoever wrote the command knows it."""
+    root.note = None
+    root.models.pulled = KeyboardInterrupt()
+    said = cli("pull", *words)
+    assert said.err == f"error: {teaching.pull_interrupted(teaching.pull_same_command())}\n"
 
 
 def test_which_of_several_is_a_table_and_a_sentence(cli: Cli, root: FakeRoot) -> None:

@@ -60,6 +60,18 @@ def test_programs_get_everything(cli: Cli, asked: list[tuple[str, int]]) -> None
     assert asked == [("x", 10)] * 2
 
 
+def test_what_cannot_run_here_is_not_handed_to_pull(cli: Cli, root: FakeRoot) -> None:
+    """Lines of --quiet are pulled unread; the table shows what was left out, with why."""
+    large = HITS[0]._replace(repo="c/Huge-GGUF", verdict="too large", gated=True)
+    partly = HITS[0]._replace(repo="d/Large-GGUF", verdict="fits partly on GPU")
+    unknown = HITS[0]._replace(repo="e/Other-GGUF", verdict="")
+    root.searching = lambda *_: (large, partly, unknown)
+    quiet = cli("search", "x", "-q")
+    assert quiet.out == "d/Large-GGUF:Q8_0\ne/Other-GGUF:Q8_0\n"
+    assert quiet.err == teaching.search_too_large(1) + "\n"
+    assert "too large (gated)" in cli("search", "x").out
+
+
 def test_nothing_found_is_said_and_no_failure(cli: Cli, root: FakeRoot) -> None:
     """With what to try."""
     said = cli("search", "x")

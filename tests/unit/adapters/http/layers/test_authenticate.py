@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from blazar.adapters.http.asgi import App, Receive, Scope, Send
+from blazar.adapters.http.asgi import App, Message, Receive, Scope, Send
 from blazar.adapters.http.layers.authenticate import KEY_MODELS, OPEN_PATHS, authenticate, is_errand
 from blazar.adapters.http.layers.doors import Doors
 from blazar.adapters.http.layers.order import Doorway, wrap
 from blazar.adapters.http.layers.request_log import request_log
 from blazar.adapters.http.record import record_of
 from blazar.domain import teaching
+from blazar.domain.errors import Malformed
 from blazar.domain.keys import Key
 from blazar.domain.quota import Account
 from tests.unit.adapters.http.asgi_calls import KEY, Spy, call, doors, fine, run, scope_of
@@ -208,6 +209,49 @@ def test_so_many_requests_at_once_and_no_more(limit: int) -> None:
         assert account_of(behind, "laptop").running == 0
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("body", "model"),
+    [
+        (b'{"messages": [], "model" : "qwen3:0.6b"}', "qwen3:0.6b"),
+        (b'{"model": ""}', ""),
+        (b'{"model": "a\\u0062"}', ""),
+        (b"no JSON", ""),
+        (b"", ""),
+    ],
+)
+def test_odd_a_refusal_for_too_many_at_once_names_the_model(body: bytes, model: str) -> None:
+    """In its record, by what the beginning of the body says; nothing else is read of it."""
+    app, behind = guarded(fine, KEY._replace(max_concurrent=1))
+    account_of(behind, "laptop").enter()
+    scope = scope_of("POST", "/v1/chat/completions", MINE)
+    assert asyncio.run(run(app, scope, (body,))).status == 429
+    assert record_of(scope).model == model
+
+
+def test_a_body_that_does_not_come_is_not_waited_for() -> None:
+    """The refusal goes out all the same, and so it does where the client has left, or sends too much."""
+
+    async def silent() -> Message:
+        return await asyncio.Event().wait()  # type: ignore[return-value] # it never ends
+
+    async def too_large() -> Message:
+        raise Malformed("too large")
+
+    async def gone() -> Message:
+        return {"type": "http.disconnect"}
+
+    for receive in (silent, too_large, gone):
+        app, behind = guarded(fine, KEY._replace(max_concurrent=1))
+        account_of(behind, "laptop").enter()
+        sent = list[Message]()
+
+        async def send(message: Message, sent: list[Message] = sent) -> None:
+            sent.append(message)
+
+        asyncio.run(app(scope_of("POST", "/api/chat", MINE), receive, send))  # type: ignore[arg-type] # a coroutine it is
+        assert sent[0]["status"] == 429
 
 
 def test_two_hundred_at_once_against_three() -> None:

@@ -132,6 +132,7 @@ def test_delete_is_200_and_empty() -> None:
     parts = Parts(SMALL, EMBEDDER)
     answer = call(parts.app, "DELETE", "/api/delete", body={"model": "smollm2"})
     assert (answer.status, answer.body) == (200, b"")
+    assert ("x-blazar-model", "smollm2") in answer.headers
     call(parts.app, "DELETE", "/api/delete", body={"name": EMBEDDER.name, "force": True})
     assert parts.removed == [("smollm2", False), (EMBEDDER.name, True)]
 
@@ -149,6 +150,16 @@ def test_copy_is_200_and_empty() -> None:
     assert {"third"} == {name for name in parts.models if "third" in name}  # `third` is what its client asks for next
     bad = call(parts.app, "POST", "/api/copy", body={"source": "smollm2", "destination": "a#1"})
     assert (bad.status, bad.json()) == (400, {"error": teaching.bad_name("a#1")})
+
+
+def test_a_copy_takes_the_place_of_what_has_its_name() -> None:
+    """As ollama's clients expect; `cp` says that it must not."""
+    parts = Parts(SMALL, EMBEDDER)
+    body = {"source": "smollm2", "destination": EMBEDDER.name}
+    refused = call(parts.app, "POST", "/api/copy", body={**body, "overwrite": False})
+    assert (refused.status, refused.json()) == (409, {"error": teaching.copy_target_taken(EMBEDDER.name)})
+    assert call(parts.app, "POST", "/api/copy", body=body).status == 200
+    assert parts.models[EMBEDDER.name].digest == SMALL.digest
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,81 @@
+"""A copy onto a name that is taken."""
+
+import asyncio
+
+import pytest
+
+from blazar.application.models.copy_model import CopyModel
+from blazar.application.models.copy_over import CopyOver
+from blazar.application.models.remove_model import RemoveModel
+from blazar.domain.errors import BadName, Conflict, ModelNotFound, NotFound
+from blazar.domain.overlay import Overlay
+from blazar.domain.records import Model
+from tests.fakes.catalog import MemoryModelCatalog, a_model
+from tests.fakes.clock import FakeClock
+from tests.fakes.overlays import MemoryOverlays
+from tests.fakes.weights import MemoryWeightFiles, some_facts
+
+BASE, OTHER = "/models/base.gguf", "/models/other.gguf"
+
+
+class Rig:
+    """The use case over fakes."""
+
+    def __init__(self) -> None:
+        self.weights = MemoryWeightFiles({file: some_facts(file) for file in (BASE, OTHER)})
+        rows = [a_model("base", files=(BASE,)), a_model("other", files=(OTHER,), digest="cd" * 32)]
+        self.catalog, self.overlays = MemoryModelCatalog(rows), MemoryOverlays()
+        copy = CopyModel(self.catalog, self.weights, FakeClock(), self.overlays)
+        self.over = CopyOver(copy, RemoveModel(self.catalog, self.weights, None, self.overlays))
+
+    def copied(self, source: str, target: str, *, overwrite: bool = True) -> Model:
+        return asyncio.run(self.over(source, target, overwrite=overwrite))
+
+    def names(self) -> list[str]:
+        return [row.name for row in self.catalog.list_models()]
+
+
+@pytest.fixture
+def rig() -> Rig:
+    return Rig()
+
+
+@pytest.mark.parametrize("target", ["other", "OTHER", "other:latest"])
+def test_it_takes_that_model_s_place(rig: Rig, target: str) -> None:
+    """In whatever letters it was named: its files and what lay over it go, what holds for the source comes."""
+    rig.overlays.keep("other", Overlay(system="old"), {})
+    row = rig.copied("base", target)
+    assert (row.name, row.digest, rig.names()) == ("other", a_model("base").digest, ["base", "other"])
+    assert rig.overlays.find("other") is None
+    assert rig.weights.content[row.files[0]] == rig.weights.content[BASE]
+
+
+def test_a_free_name_is_a_copy_as_any(rig: Rig) -> None:
+    """Nothing goes."""
+    assert rig.copied("base", "third").name == "third"
+    assert rig.names() == ["base", "other", "third"]
+
+
+def test_onto_itself_it_changes_nothing(rig: Rig) -> None:
+    """In other letters, too."""
+    before = rig.catalog.list_models(), dict(rig.weights.content)
+    assert rig.copied("base", "BASE").name == "base"
+    assert (rig.catalog.list_models(), rig.weights.content) == before
+
+
+def test_without_overwrite_a_taken_name_is_refused(rig: Rig) -> None:
+    """As `cp` does."""
+    with pytest.raises(Conflict):
+        rig.copied("base", "other", overwrite=False)
+    assert rig.names() == ["base", "other"]
+
+
+def test_what_is_refused_takes_nothing_away(rig: Rig) -> None:
+    """No source, no file of it, no name."""
+    for source, target, error in (("none", "other", ModelNotFound), ("base", "a#1", BadName)):
+        with pytest.raises(error):
+            rig.copied(source, target)
+    del rig.weights.content[BASE]
+    with pytest.raises(NotFound):
+        rig.copied("base", "other")
+    assert rig.names() == ["base", "other"]
