@@ -107,6 +107,7 @@ from blazar.composition.lifespan import Closing
 from blazar.composition.preview import Beside, PreviewBeside, open_registry
 from blazar.composition.pulling import Shelf, left_in, unlisted_in
 from blazar.composition.raw_lanes import raw_lane
+from blazar.composition.registries import asked_hub
 from blazar.composition.reloading import Applier, ApplyAll, Source
 from blazar.composition.samplers import SamplerDefaults
 from blazar.composition.securing import certificate_row
@@ -445,6 +446,7 @@ class Daemon(containers.DeclarativeContainer):
                 create_model,
                 blobs.provided.has,
                 pulls.provided.join,
+                providers.Callable(asked_hub, env),
                 planner.provided.takes_pictures,
                 catch_up,
                 planner.provided.words_tools,

@@ -8,15 +8,14 @@ from blazar.adapters.net.places import ours_of
 from blazar.domain import teaching
 from blazar.domain.addresses import Ours, is_inside, is_loopback
 from blazar.domain.errors import Malformed
-from blazar.domain.references import HF, URL, RemoteRef
+from blazar.domain.references import HF, HUB, HUB_VARIABLES, URL, RemoteRef
 
 if TYPE_CHECKING:
     from blazar.application.config.model import Config
     from blazar.application.ports.remote import RemoteModels
 
-BASES = ("BLAZAR_REGISTRY_BASE", "HF_ENDPOINT")
 TOKENS = ("BLAZAR_REGISTRY_TOKEN", "HF_TOKEN")
-"""Variables that name another hub than Hugging Face, and the token for it; of two that are set the first counts.
+"""Variables that name the token for a hub; of two that are set the first counts.
 
 Hugging Face's own token is sent to no hub that only `BLAZAR_REGISTRY_BASE` names.
 """
@@ -63,14 +62,19 @@ def _check_outside(address: str, hosts: Collection[str]) -> None:
 
 def own_hub(env: Mapping[str, str]) -> str:
     """The hub that is asked in Hugging Face's place; "" where that is asked."""
-    return env.get(next(filter(env.get, BASES), ""), "")
+    return env.get(next(filter(env.get, HUB_VARIABLES), ""), "")
+
+
+def asked_hub(env: Mapping[str, str]) -> str:
+    """Who is asked for repositories."""
+    return own_hub(env) or HUB
 
 
 def _hub(env: Mapping[str, str], ours: Ours) -> "RemoteModels":
     from blazar.adapters.net.huggingface import BASE, HuggingFace
     from blazar.adapters.net.web import secure_base
 
-    named = next(filter(env.get, BASES), "")
+    named = next(filter(env.get, HUB_VARIABLES), "")
     base = secure_base(named, env[named]) if named else BASE
     theirs = (
         "HF_ENDPOINT",

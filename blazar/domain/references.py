@@ -7,7 +7,7 @@ what a catalog's name cannot be (`parse_reference`), or what the catalog lacks (
 import re
 from collections.abc import Collection
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from blazar.domain import teaching
 from blazar.domain.addresses import is_loopback
@@ -59,6 +59,9 @@ _SIZED = re.compile(
 _FORMAT = re.compile(r"[-_.]gguf$", re.IGNORECASE)
 """What publishers end a repository's name with: it says the format, not the model."""
 
+HUB: Final = "https://huggingface.co"
+"""Who is asked for repositories where nothing else is set, and the variables that set it: of two the first counts."""
+HUB_VARIABLES: Final = ("BLAZAR_REGISTRY_BASE", "HF_ENDPOINT")
 _HOSTS = {"huggingface.co": HF, "hf.co": HF, "registry.ollama.ai": OLLAMA, "ollama.com": OLLAMA}
 # The rest of the word is judged by the registry's own grammar.
 _PREFIXES = (

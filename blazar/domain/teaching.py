@@ -2282,6 +2282,14 @@ def pull_daemon_environment(sentence: str, variable: str) -> str:
     return f"{sentence}; the daemon pulls, by the environment that it was started with: {variable}=… blazar restart"
 
 
+def pull_other_hub(asked: str, named: str) -> str:
+    """What is set in a shell does not reach it."""
+    return (
+        f"the daemon asks {asked}, and not {named} as is set here: it pulls by the environment that it was started with "
+        f"(BLAZAR_REGISTRY_BASE={named} blazar restart)"
+    )
+
+
 def pull_note(note: str) -> str:
     return f"note: {note}"
 

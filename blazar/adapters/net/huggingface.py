@@ -23,11 +23,11 @@ from blazar.application.ports.remote import Found, Listing, Offer, Parcel, Part,
 from blazar.domain import teaching
 from blazar.domain.errors import BlazarError, ChoiceOpen, NotFound
 from blazar.domain.parcels import Role, Words
-from blazar.domain.references import RemoteRef
+from blazar.domain.references import HUB, RemoteRef
 from blazar.domain.repository import gguf_models
 from blazar.domain.weight_names import is_projector, quant_of, shard_of
 
-BASE = "https://huggingface.co"
+BASE = HUB
 VARIABLE = "HF_TOKEN"
 MOST_PAGES = 20
 MOST_FILES = 10_000

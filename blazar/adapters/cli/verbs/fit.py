@@ -13,13 +13,12 @@ from blazar.adapters.cli.root import Root
 from blazar.adapters.cli.say import put_json, working
 from blazar.domain import teaching
 from blazar.domain.errors import NotFound, Refusal
-from blazar.domain.references import HF, implied_reference, names_registry, parse_reference
+from blazar.domain.references import HF, HUB_VARIABLES, implied_reference, names_registry, parse_reference
 
 if TYPE_CHECKING:
     from blazar.adapters.cli.locate import Target
 
-_HUBS = ("BLAZAR_REGISTRY_BASE", "HF_ENDPOINT")
-_REGISTRY = (*_HUBS, "BLAZAR_REGISTRY_TOKEN", "HF_TOKEN")
+_REGISTRY = (*HUB_VARIABLES, "BLAZAR_REGISTRY_TOKEN", "HF_TOKEN")
 """Variables by which this shell means a registry, or an account there, that a daemon does not know of."""
 _OPTIONS = frozenset({"ctx", "slots", "kv", "gpu", "ram"})
 _LOADABLE = frozenset({"fits", "fits-from-disk", "fits-after-eviction"})
@@ -76,7 +75,7 @@ def _answer(body: dict[str, Any], root: Root) -> dict[str, Any]:
 
 def _check_hub(known: list[str], target: "Target") -> None:
     """Raise where another hub is meant than the daemon would ask: the name of a private model is not for everyone."""
-    for name in _HUBS:
+    for name in HUB_VARIABLES:
         if name in known:
             raise WrongUse(teaching.fit_hub_elsewhere(name, target.url))
 

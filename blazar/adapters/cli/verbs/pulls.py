@@ -21,6 +21,7 @@ from blazar.domain import teaching
 from blazar.domain.choices import example
 from blazar.domain.errors import ChoiceOpen, Fault, NotFound, Refusal
 from blazar.domain.harmless import public
+from blazar.domain.references import HF, HUB_VARIABLES, implied_reference, parse_reference
 
 AUTO = "auto"
 _TOKEN = re.compile(r"\b[A-Z][A-Z_]*_TOKEN\b")
@@ -98,7 +99,7 @@ def fetched(wanted: Wish, root: Root, client: DaemonClient | None, view: View) -
     """Where Ctrl-C or an order to end stops it, its sentence says how to go on."""
     try:
         with terminable():
-            return _here(wanted, root, view) if client is None else _there(wanted, client, view)
+            return _here(wanted, root, view) if client is None else _there(wanted, client, view, _hub(root))
     except KeyboardInterrupt as stop:
         raise type(stop)(teaching.pull_interrupted(_command(wanted))) from stop
 
@@ -123,8 +124,15 @@ def _here(wanted: Wish, root: Root, view: View) -> Had:
     return Had(model.name, fresh, path, notes, rows_of([model])[0], told_use(unserved, use_of(model)), unserved)
 
 
-def _there(wanted: Wish, client: DaemonClient, view: View) -> Had:
+def _hub(root: Root) -> str:
+    """The one that this shell names: a daemon says where it asks another."""
+    return next(filter(None, map(root.env.get, HUB_VARIABLES)), "") or ""
+
+
+def _there(wanted: Wish, client: DaemonClient, view: View, hub: str) -> Had:
     body: dict[str, Any] = {"model": wanted.reference, "as": wanted.name}
+    if hub and _asks_hub(wanted):
+        body["hub"] = hub
     if wanted.parts:
         body["with"] = dict(wanted.parts)
     if wanted.draft:
@@ -145,6 +153,11 @@ def _there(wanted: Wish, client: DaemonClient, view: View) -> Had:
     unserved = str(last.get("unserved", ""))
     use = told_use(unserved, _use(client, name)) if name else ""
     return Had(name, bool(last.get("fresh")), path, notes, row, use, unserved)
+
+
+def _asks_hub(wanted: Wish) -> bool:
+    ref = parse_reference(wanted.reference) or implied_reference(wanted.reference)
+    return ref is not None and ref.registry == HF
 
 
 def _lost(why: str, wanted: Wish) -> Fault:

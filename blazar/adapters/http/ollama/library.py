@@ -55,6 +55,8 @@ class Library:
     create_model: CreateModel
     has_blob: Callable[[str], bool]
     join_pull: Join
+    hub: str
+    """Who is asked for repositories."""
     takes_pictures: Callable[[Model], bool] = blind
     catch_up: Callable[[], Awaitable[None]] = settled
     """Has the configuration read again where it has changed: overlays go with their models."""
@@ -114,7 +116,7 @@ def library_blueprint(parts: Library) -> Blueprint:
         "copy": copy,
         "create": create,
         "has_blob": has_blob,
-        "pull": pull_handler(parts.join_pull),
+        "pull": pull_handler(parts.join_pull, parts.hub),
         "push": _refusing(teaching.push_not_here()),
     }
     return blueprint("library", handlers)

@@ -13,9 +13,10 @@ from blazar.adapters.http.bodies import read, reply
 from blazar.adapters.http.lane.headers import warning_headers
 from blazar.adapters.http.mount import Handler
 from blazar.adapters.http.schema.ollama import PullBody
-from blazar.application.models.pulling import DONE, Pulled, Step, Wish
+from blazar.application.models.pulling import DONE, MANIFEST, Pulled, Step, Wish
 from blazar.domain import teaching
 from blazar.domain.errors import BlazarError, ChoiceOpen, Malformed
+from blazar.domain.harmless import public
 from blazar.domain.references import OLLAMA, candidates, client_name, pull_reference
 from blazar.domain.wire.pull import PullLines, succeeded
 from blazar.domain.wire.request import ignored
@@ -41,13 +42,13 @@ class Watching(Protocol):
 Join = Callable[[Wish], Watching]
 
 
-def pull_handler(join: Join) -> Handler:
-    """The one route."""
+def pull_handler(join: Join, hub: str) -> Handler:
+    """The one route. `hub` is what is asked for repositories."""
 
     async def pull() -> Response:
         body = await read(PullBody)
         watching = join(wish_of(body))
-        answer = await (_streamed(watching) if body.stream else _whole(watching))
+        answer = await (_streamed(watching, _elsewhere(body.hub, hub)) if body.stream else _whole(watching))
         for name, value in warning_headers(_vain(body)):
             answer.headers.add(name.decode(), value.decode("latin-1"))
         return answer
@@ -76,6 +77,13 @@ def called(text: str) -> str:
     return "" if len(tries) == 1 and tries[0].registry == OLLAMA else client_name(text)
 
 
+def _elsewhere(named: str | None, asked: str) -> str:
+    """A note where its caller would have asked another hub."""
+    if not named or named.rstrip("/").lower() == asked.rstrip("/").lower():
+        return ""
+    return teaching.pull_other_hub(public(asked), public(named))
+
+
 def _vain(body: PullBody) -> list[str]:
     """Nothing is fetched without TLS but from this machine, whoever asks."""
     vain = [ignored("insecure")] if body.insecure else []
@@ -92,9 +100,9 @@ async def _whole(watching: Watching) -> Response:
     return reply(_last(watching))
 
 
-async def _streamed(watching: Watching) -> Response:
+async def _streamed(watching: Watching, note: str) -> Response:
     """Raises what went wrong before the second step."""
-    written = _written(watching)
+    written = _written(watching, note)
     # The generator has begun when it is handed on: one that is dropped before its first turn would leave nobody's place.
     head = await anext(written)
     response = Response(_behind(head, written), content_type="application/x-ndjson")
@@ -110,12 +118,14 @@ async def _behind(head: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[byte
         yield line
 
 
-async def _written(watching: Watching) -> AsyncIterator[bytes]:
+async def _written(watching: Watching, note: str) -> AsyncIterator[bytes]:
     lines, last = PullLines(), b""
 
     def written(step: Step) -> bytes:
         return _line(_last(watching) if step.status == DONE else lines.line(step))
 
+    if note:
+        last = written(Step(MANIFEST, note=note))
     try:
         for seconds in (HELD_SECS, HELD_SECS):
             step = await watching.next(seconds)

@@ -69,7 +69,7 @@ class CreateBody(Wire):
 
 
 class PullBody(Wire):
-    """POST /api/pull; streams unless told otherwise. `with`, `draft` and `as` are extensions."""
+    """POST /api/pull; streams unless told otherwise. `with`, `draft`, `as` and `hub` are extensions."""
 
     model: ModelName
     """A reference: `qwen3:0.6b`, `hf:owner/repo:Q4_K_M`, an address of a GGUF file."""
@@ -82,6 +82,8 @@ class PullBody(Wire):
     """A reference of a model that guesses ahead for this one; true for the one that is known to go with it."""
     as_: Annotated[str | None, Field(alias="as"), AfterValidator(_untagged)] = None
     """What the catalog shall call it: without it what `model` says, as clients ask for it; empty for a short name by the reference."""
+    hub: str | None = None
+    """The hub that its caller would ask; where another one is asked, a note says so. Nothing is asked of it."""
 
 
 class OllamaStatus(Wire):

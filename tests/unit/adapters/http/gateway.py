@@ -240,6 +240,7 @@ class Parts:
             create_model=self.create,
             has_blob=self.blobs.has,
             join_pull=self.join,
+            hub="https://hub",
             catch_up=self.catch_up,
             survey=self.survey,
         )

@@ -246,3 +246,12 @@ def test_a_note_that_was_shown_is_not_repeated(cli: Cli, daemon: StubDaemon) -> 
     daemon.answers["POST", "/api/pull"] = (200, [noted, noted, LINES[2]])
     said = cli("pull", "a/b")
     assert (said.out.count("note: n"), said.err.count("note: n")) == (0, 1)
+
+
+def test_the_hub_of_this_shell_is_told_to_the_daemon(cli: Cli, root: FakeRoot, daemon: StubDaemon) -> None:
+    """Which says where it asks another; of a reference to another registry there is nothing to say."""
+    daemon.answers["POST", "/api/pull"] = (200, LINES)
+    root.env["HF_ENDPOINT"] = "https://mirror"
+    for reference, told in (("a/b", "https://mirror"), ("ollama:a/b", None)):
+        cli("pull", reference, "-q")
+        assert daemon.bodies("/api/pull")[-1].get("hub") == told

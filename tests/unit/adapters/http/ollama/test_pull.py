@@ -43,6 +43,18 @@ def test_the_steps_are_lines_in_ollama_s_words() -> None:
     assert parts.pull.left == 1
 
 
+def test_a_caller_who_means_another_hub_is_told_which_one_is_asked() -> None:
+    """What its shell names does not reach a daemon. A slash and the case of letters make no other hub; a secret in it is not said."""
+    note = teaching.pull_other_hub("https://hub", "https://mirror")
+    assert lines(pull({"model": "a/b", "hub": "https://mirror"}, MANIFEST, DONE)[0])[0] == {
+        "status": "pulling manifest",
+        "note": note,
+    }
+    for same in ("https://hub", "https://HUB/", "", None):
+        assert lines(pull({"model": "a/b", "hub": same}, MANIFEST, DONE)[0])[0] == {"status": "pulling manifest"}
+    assert "tok" not in pull({"model": "a/b", "hub": "https://user:tok@mirror"}, MANIFEST, DONE)[0].body.decode()
+
+
 def test_one_object_where_no_stream_is_wanted() -> None:
     """An adapter is no model: it has a path."""
     answer, parts = pull({"name": "a/b", "stream": False}, MANIFEST, DONE, pulled=Pulled(None, fresh=False, path="/a"))
