@@ -120,6 +120,16 @@ class Table:
             Row("a pull's speed over loopback, of curl | sha256sum", fact.get("pull_ratio", []), "×", least=0.85),
             Row("memory of a pull above idle", fact.get("pull_mib", []), "MiB", most=64),
             Row("longest wait of the event loop beside a pull", fact.get("pull_block_ms", []), "ms", most=20),
+            Row("the same of /api/pull, speed", fact.get("whole_pull_ratio", []), "×", least=0.85),
+            Row(
+                "the same of /api/pull, memory of its daemon above idle", fact.get("whole_pull_mib", []), "MiB", most=64
+            ),
+            Row(
+                "the same of /api/pull, longest answer to /health meanwhile",
+                fact.get("whole_pull_block_ms", []),
+                "ms",
+                most=20,
+            ),
             *self._normalised(),
             *self._untargeted(chunk),
         ]
@@ -155,6 +165,7 @@ class Table:
             Row("CPU of blazar engine list, over bare Python", self.over("engine list", "python"), "ms"),
             Row("CPU of blazar show, over bare Python", self.over("show bench", "python"), "ms"),
             Row("a pull's speed over loopback", self._facts.get("pull_rate", []), "MB/s"),
+            Row("the same of /api/pull", self._facts.get("whole_pull_rate", []), "MB/s"),
             Row("requests/s, c=16", self.each("blazar", "c16", "rps"), "/s"),
             Row("requests/s, c=16, of direct", self.ratio("c16", "rps", "direct"), "×"),
             *[Row(f"added {q}, c={c}", self.added(f"c{c}", q), "ms") for c in (1, 16, 64) for q in ("p50", "p99")][1:],

@@ -7,13 +7,14 @@ from blazar.application.models.copy_model import CopyModel
 from blazar.application.models.copy_over import CopyOver
 from blazar.application.models.create_model import CreateModel, settled
 from blazar.application.models.import_model import ImportModel
-from blazar.application.models.name_turns import NameTurns
+from blazar.application.models.name_turns import AwaitedTurns, LoopTurns, NameTurns
 from blazar.application.models.remove_model import RemoveModel
 
 if TYPE_CHECKING:
     from blazar.adapters.files.folders import Folders
     from blazar.adapters.files.landing import DiskLanding
     from blazar.application.ports.blobs import Blobs
+    from blazar.application.ports.clock import Clock
     from blazar.application.supervise.views import Supervising
     from blazar.composition.local import Local
     from blazar.composition.pulling import Shelf
@@ -30,9 +31,14 @@ def name_turns(folders: "Folders") -> NameTurns:
     return NameTurns(landing)
 
 
+def loop_turns(folders: "Folders", clock: "Clock") -> AwaitedTurns:
+    """The same locks for who works on an event loop: one of these a process, for its own wait for each other by it."""
+    return LoopTurns(name_turns(folders), clock)
+
+
 def creating(
     shelf: "Shelf",
-    turns: NameTurns,
+    turns: AwaitedTurns,
     supervising: "Supervising | None" = None,
     blobs: "Blobs | None" = None,
     reload: Callable[[], Awaitable[None]] = settled,
@@ -43,7 +49,7 @@ def creating(
     return CreateModel(CopyModel(*parts), remove, ImportModel(*parts), shelf.overlays, blobs, reload, turns)
 
 
-def copying(shelf: "Shelf", turns: NameTurns, supervising: "Supervising | None" = None) -> CopyOver:
+def copying(shelf: "Shelf", turns: AwaitedTurns, supervising: "Supervising | None" = None) -> CopyOver:
     """For a client of the API. What it is made of claims no turns of its own."""
     copy = CopyModel(shelf.catalog, shelf.weights, shelf.clock, shelf.overlays)
     return CopyOver(copy, RemoveModel(shelf.catalog, shelf.weights, supervising, shelf.overlays), turns)
@@ -51,7 +57,8 @@ def copying(shelf: "Shelf", turns: NameTurns, supervising: "Supervising | None" 
 
 def remover(local: "Local") -> RemoveModel:
     """For a verb, as all of these: no daemon runs."""
-    return RemoveModel(local.catalog, local.weights, None, local.overlays, name_turns(local.folders))
+    turns = loop_turns(local.folders, local.clock)
+    return RemoveModel(local.catalog, local.weights, None, local.overlays, turns)
 
 
 def copier(local: "Local") -> CopyModel:
@@ -69,4 +76,4 @@ def creator(local: "Local") -> CreateModel:
     from blazar.composition.pulling import Shelf
 
     shelf = Shelf(local.catalog, local.weights, local.overlays, local.clock)
-    return creating(shelf, name_turns(local.folders))
+    return creating(shelf, loop_turns(local.folders, local.clock))

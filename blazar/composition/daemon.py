@@ -88,7 +88,7 @@ from blazar.application.supervise.surroundings import Limits
 from blazar.composition.answering import lane_limits, reconfigure, remembering
 from blazar.composition.batching import Batching, read_files_in
 from blazar.composition.cautions import embeddings_said, open_door
-from blazar.composition.changing import copying, creating, name_turns
+from blazar.composition.changing import copying, creating, loop_turns
 from blazar.composition.currency import CurrencyTask, live_currency
 from blazar.composition.exporting import scrubbing
 from blazar.composition.forks import (
@@ -291,7 +291,7 @@ class Daemon(containers.DeclarativeContainer):
         SurveyBeside, catalog, engines, sizing, live.settings_for, rules, supervisor.provided.tenants
     )
     show_model = providers.Singleton(ShowModel, catalog, weights, planner.provided.projector, overlays)
-    turns = providers.Singleton(name_turns, folders)
+    turns = providers.Singleton(loop_turns, folders, clock)
     remove_model = providers.Singleton(RemoveModel, catalog, weights, supervisor, overlays, turns)
     list_engines = providers.Singleton(ListEngines, engines)
     explain = providers.Singleton(Explain, catalog, planner, hardware, live.problems, watch.provided.behind)

@@ -13,6 +13,7 @@ from blazar.adapters.http.entrance import Entrance
 from blazar.adapters.http.hosts import machine_names
 from blazar.adapters.http.layers.doors import Doors
 from blazar.adapters.http.layers.order import Doorway
+from blazar.adapters.net.throttle import Throttle
 from blazar.adapters.telemetry.audit import AuditLog
 from blazar.adapters.telemetry.chronicle import Chronicle
 from blazar.adapters.telemetry.clock import MonotonicClock
@@ -72,6 +73,7 @@ class Foundation:
         self.log = log
         self.url, self.tls = url, tls
         self.clock = MonotonicClock()
+        self.throttle = Throttle(lambda: self.config.download_speed_limit_mb, self.clock.now)
         self.entropy = OsEntropy()
         self.processes = SystemProcesses()
         self.chronicle = Chronicle(LogEvents(), self.clock)

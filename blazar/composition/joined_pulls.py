@@ -32,7 +32,7 @@ def joined_pulls(
     serving: Serving,
 ) -> Pulls:
     """What they are made of."""
-    pulling = Pulling(foundation.folders, env, lambda: foundation.live.config, shelf)
+    pulling = Pulling(foundation.folders, env, lambda: foundation.live.config, shelf, foundation.throttle)
 
     def begin(slot: Slot) -> OnePull:
         pull = pulling(slot)

@@ -18,6 +18,7 @@ from blazar.domain.errors import BadConfig, BlazarError
 if TYPE_CHECKING:
     from blazar.adapters.files.modeldir import DiskWeightFiles
     from blazar.adapters.files.overlays import DiskOverlays
+    from blazar.adapters.net.throttle import Throttle
     from blazar.adapters.store.database import Database
     from blazar.adapters.store.swift import SwiftEngineCatalog, SwiftModelCatalog
     from blazar.adapters.telemetry.clock import MonotonicClock
@@ -81,6 +82,14 @@ class Local:
         from blazar.adapters.telemetry.clock import MonotonicClock
 
         return MonotonicClock()
+
+    @cached_property
+    def throttle(self) -> "Throttle":
+        """One for all that a verb downloads, models, engines and sources; a daemon has its own."""
+        from blazar.adapters.net.throttle import Throttle
+
+        limit = self.settings().loaded.config.download_speed_limit_mb
+        return Throttle(lambda: limit, self.clock.now)
 
     @cached_property
     def processes(self) -> "Processes":

@@ -61,7 +61,9 @@ class LocalLanes(Lanes):
     def _forks(self) -> InstallLane:
         local, config = self._local, self._config
         sources = HttpSources(
-            lambda: downloads_of(config, local.env), local.folders.ensure().downloads, repositories_base(local.env)
+            lambda: downloads_of(config, local.env, local.throttle),
+            local.folders.ensure().downloads,
+            repositories_base(local.env),
         )
         install = self._engines.installer
         return InstallLane(

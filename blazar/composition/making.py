@@ -36,7 +36,7 @@ def release_builder(local: "Local", install: "InstallEngine") -> tuple[BuildRele
     config, folder = local.settings().loaded.config, local.folders.ensure().downloads
     sweep_downloads(folder)
     pick, close = open_pick(config, local.env, SystemCensus())
-    sources = HttpSources(lambda: downloads_of(config, local.env), folder, repositories_base(local.env))
+    sources = HttpSources(lambda: downloads_of(config, local.env, local.throttle), folder, repositories_base(local.env))
     return BuildRelease(pick, sources, builder(local, install)), close
 
 

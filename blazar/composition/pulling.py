@@ -5,7 +5,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from blazar.adapters.files.folders import Folders
@@ -47,15 +46,14 @@ class Shelf:
 
 @dataclass(slots=True)
 class Pulling:
-    """Makes pulls by the configuration as it is then; all of them together keep to one speed limit."""
+    """Makes pulls by the configuration as it is then; `throttle` is that of the process, for whatever it downloads."""
 
     folders: Folders
     env: Mapping[str, str]
     config: Callable[[], "Config"]
     shelf: Shelf
+    throttle: "Throttle"
     _abreast: Abreast = field(default_factory=Abreast, init=False)
-    _lock: Lock = field(default_factory=Lock, init=False)
-    _throttle: "Throttle | None" = field(default=None, init=False)
 
     def __call__(self, slot: Slot = UNLIMITED) -> "PullModel":
         """One pull. What was left long ago goes first."""
@@ -99,7 +97,7 @@ class Pulling:
         from blazar.composition.registries import named_places, registry_hosts
 
         loads = HttpDownloads(
-            disk, self._shared(), lambda: self.config().download_connections, gone=teaching.pull_file_gone
+            disk, self.throttle, lambda: self.config().download_connections, gone=teaching.pull_file_gone
         )
         loads.ours = lambda: named_places(self.env, registry_hosts(self.config()))
         return loads
@@ -115,14 +113,6 @@ class Pulling:
 
     def _placements(self) -> DiskPlacements:
         return DiskPlacements(self.folders.placing, self.folders.models)
-
-    def _shared(self) -> "Throttle":
-        from blazar.adapters.net.throttle import Throttle
-
-        with self._lock:
-            if self._throttle is None:
-                self._throttle = Throttle(lambda: self.config().download_speed_limit_mb, time.monotonic)
-            return self._throttle
 
 
 def unlisted_in(models: Path, known: Collection[str]) -> Iterator[tuple[str, int]]:
@@ -149,4 +139,4 @@ def pull_here(local: "Local") -> "PullModel":
     """For a verb: one pull in its own process."""
     shelf = Shelf(local.catalog, local.weights, local.overlays, local.clock)
     config = local.settings().loaded.rooted()
-    return Pulling(local.folders, local.env, lambda: config, shelf)()
+    return Pulling(local.folders, local.env, lambda: config, shelf, local.throttle)()

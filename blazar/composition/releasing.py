@@ -49,10 +49,9 @@ def open_pick(config: "Config", env: Mapping[str, str], hardware: "HardwareCensu
     return PickRelease(feed, hardware, platform.system(), platform.machine(), sources), feed.close
 
 
-def downloads_of(config: "Config", env: Mapping[str, str]) -> HttpDownloads:
-    """As the configuration says; one of these is one speed limit. Mirrors that somebody named may lie in this network."""
+def downloads_of(config: "Config", env: Mapping[str, str], throttle: Throttle) -> HttpDownloads:
+    """As the configuration says, by the speed limit of the process. Mirrors that somebody named may lie in this network."""
     named = (env.get(BASE_VARIABLE, ""), env.get(FILES_VARIABLE, ""), config.capability_registry_url or "")
-    throttle = Throttle(lambda: config.download_speed_limit_mb, time.monotonic)
     ours = ours_of(named, BASE_VARIABLE)
     loads = HttpDownloads(SystemDisk(), throttle, lambda: config.download_connections)
     loads.ours = lambda: ours
@@ -64,7 +63,8 @@ def release_installer(local: "Local", install: "InstallEngine") -> tuple[Install
     config, folder = local.settings().loaded.config, local.folders.ensure().downloads
     sweep_downloads(folder)
     pick, close = open_pick(config, local.env, SystemCensus())
-    return InstallRelease(pick, downloads_of(config, local.env), install, SystemDisk(), str(folder), _forget), close
+    loads = downloads_of(config, local.env, local.throttle)
+    return InstallRelease(pick, loads, install, SystemDisk(), str(folder), _forget), close
 
 
 def sweep_downloads(folder: Path) -> None:

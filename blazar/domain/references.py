@@ -62,7 +62,8 @@ _FORMAT = re.compile(r"[-_.]gguf$", re.IGNORECASE)
 HUB: Final = "https://huggingface.co"
 """Who is asked for repositories where nothing else is set, and the variables that set it: of two the first counts."""
 HUB_VARIABLES: Final = ("BLAZAR_REGISTRY_BASE", "HF_ENDPOINT")
-_HOSTS = {"huggingface.co": HF, "hf.co": HF, "registry.ollama.ai": OLLAMA, "ollama.com": OLLAMA}
+_SITES = {"huggingface.co": HF, "hf.co": HF, "ollama.com": OLLAMA}
+_HOSTS = {"registry.ollama.ai": OLLAMA, **_SITES, **{f"www.{host}": kind for host, kind in _SITES.items()}}
 # The rest of the word is judged by the registry's own grammar.
 _PREFIXES = (
     *((f"{scheme}{host}/", kind) for scheme in ("https://", "http://", "") for host, kind in _HOSTS.items()),

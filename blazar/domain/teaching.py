@@ -2621,6 +2621,11 @@ def remote_offline(host: str, why: str) -> str:
     return f"{host} cannot be reached ({why}): check the connection or the proxy; a file on this machine needs neither"
 
 
+def remote_no_connection(seconds: float) -> str:
+    """`remote_offline` has the sentence."""
+    return f"no connection within {seconds:g} s"
+
+
 def remote_proxy_dead(host: str, proxy: str, variable: str, why: str) -> str:
     return (
         f"{host} cannot be reached through the proxy {proxy} that {variable} names ({why}): check it, unset {variable}, "

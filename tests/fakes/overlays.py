@@ -16,7 +16,7 @@ class MemoryOverlays(Overlays):
     def find(self, name: str) -> Overlay | None:
         return self.kept[name][0] if name in self.kept else None
 
-    def keep(self, name: str, overlay: Overlay, settings: Mapping[str, Any]) -> None:
+    def keep(self, name: str, overlay: Overlay, settings: Mapping[str, Any], *, instead: bool = False) -> None:
         self.kept[name] = (overlay, dict(settings))
 
     def renew(self, name: str, overlay: Overlay, settings: Mapping[str, Any]) -> tuple[str, ...]:
@@ -25,11 +25,15 @@ class MemoryOverlays(Overlays):
         return ()
 
     def carry(self, source: str, target: str) -> None:
+        self.forget(target)
         if source in self.kept:
             self.kept[target] = self.kept[source]
 
     def check_writable(self, name: str) -> None:
         """Memory is."""
+
+    def check_forgettable(self, name: str) -> None:
+        """It can be."""
 
     def forget(self, name: str) -> None:
         self.kept.pop(name, None)

@@ -140,6 +140,28 @@ def test_progress_is_told_at_most_ten_times_a_second(rig: Rig) -> None:
     assert all(a <= b for a, b in pairwise(told))
 
 
+@pytest.mark.parametrize(("number", "size"), [(3, 3 << 20), (15, 1 << 20)], ids=["three", "many-short"])
+def test_progress_of_several_files_is_told_as_seldom(rig: Rig, tmp_path: Path, number: int, size: int) -> None:
+    """No file has ten a second of its own, nor is a whole one told beside; in the end each was told to be whole."""
+    noise = random.Random(9)
+    shards = save_shards(tmp_path, "Big-Q4_0", number)
+    whole = {shard.name: shard.read_bytes() + noise.randbytes(size) for shard in shards}
+    repo = rig.registry.publish_hub("me/Big-GGUF", whole)
+    for file in repo.files.values():
+        rig.registry.spoil(file.digest, Fault(rate=SLOW // 2))
+    client = Client(rig.daemon, model="hf.co/me/Big-GGUF:Q4_0")
+    assert client.end()[-1]["status"] == "success"
+    about = [(at, line) for at, line in zip(client.at, client.lines, strict=True) if "file" in line]
+    ended = next(at for at, line in zip(client.at, client.lines, strict=True) if line["status"].startswith("verifying"))
+    paced = [at for at, _ in about if at < ended - 0.05]  # what is left comes at once with the status behind it
+    assert len(paced) > 4
+    assert len(paced) <= 10.5 * (ended - paced[0]) + 2
+    for name, data in whole.items():
+        told = [line["completed"] for _, line in about if line["file"] == name]
+        assert all(a <= b for a, b in pairwise(told))
+        assert told[-1] == len(data)
+
+
 def test_the_leave_of_one_keeps_it_for_the_other(rig: Rig) -> None:
     """The transfer goes on as it was."""
     first, second = Client(rig.daemon), Client(rig.daemon)

@@ -151,7 +151,7 @@ def test_a_start_puts_the_words_right(registry: ModelRegistry, tmp_path: Path, d
         local = house.local
         shelf = Shelf(local.catalog, local.weights, local.overlays, local.clock)
         config = local.settings().loaded.rooted()
-        Pulling(house.folders, {}, partial(_same, config), shelf).mended()
+        Pulling(house.folders, {}, partial(_same, config), shelf, local.throttle).mended()
         row = house.row()
         assert row is not None
         version = VERSIONS.index(Path(row.files[0]).read_bytes())

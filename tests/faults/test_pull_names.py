@@ -1,10 +1,12 @@
 """Processes that change one name at the same time: whoever comes first, what is there afterwards is one version, whole, or nothing."""
 
+import os
 import subprocess
 import sys
 import threading
 import tomllib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -99,6 +101,33 @@ def test_a_name_is_changed_by_one_at_a_time(rig: Rig, words: tuple[str, ...]) ->
     assert rig.version_of("d:1") in ((0, 2) if words[0] == "rm" else (2,))
     assert bool(rig.version_of("e")) is (words[0] != "rm")
     assert list((rig.daemon.data / "downloads").iterdir()) == []
+
+
+def test_many_copies_of_one_model_at_once_all_come_about(rig: Rig) -> None:
+    """More than a daemon has threads: whoever waits for the name leaves those to whoever has it."""
+    copies = [f"c{number}" for number in range((os.cpu_count() or 1) + 8)]
+    with rig.daemon as daemon, ThreadPoolExecutor(len(copies)) as clients:
+        asked = [clients.submit(daemon.ask, "POST", "/api/copy", {"source": "d:1", "destination": to}) for to in copies]
+        assert [one.result(WATCHDOG).status for one in asked] == [200] * len(copies)
+    assert {rig.version_of(name) for name in copies} == {1}
+
+
+def test_a_daemon_answers_while_many_wait_for_a_name_that_a_process_has(rig: Rig) -> None:
+    """About other models, and copies them; those who wait go on once it is free."""
+    rig.daemon.must("cp", "d:1", "e")
+    many = (os.cpu_count() or 1) + 8
+    with rig.daemon as daemon, ThreadPoolExecutor(many) as clients:
+        with rig.turn()("d:1"):
+            asked = [clients.submit(daemon.ask, "DELETE", "/api/delete", {"model": "d:1"}) for _ in range(many)]
+            asked += [clients.submit(daemon.ask, "POST", "/api/copy", {"source": "d:1", "destination": "f"})]
+            assert daemon.ask("POST", "/api/show", {"model": "e"}).status == 200
+            assert daemon.ask("POST", "/api/copy", {"source": "e", "destination": "g"}).status == 200
+            assert daemon.ask("DELETE", "/api/delete", {"model": "e"}).status == 200
+            assert not any(one.done() for one in asked)
+        said = [one.result(WATCHDOG).status for one in asked]
+    assert 503 not in said
+    assert rig.version_of("g") == 1
+    assert (rig.version_of("d:1"), rig.version_of("e")) == (0, 0)
 
 
 def _read(lines: Iterator[str], into: list[str], said: threading.Event) -> None:

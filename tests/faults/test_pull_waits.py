@@ -1,10 +1,13 @@
 """A registry that has to be waited for, as a verb and an API client see it; and addresses with a secret, which nobody may find again."""
 
 import json
+import signal
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,9 @@ HUB = "hf.co/me/Tiny-GGUF:F16"
 TREE = "/api/models/me/Tiny-GGUF/tree/main"
 SECRET = "s3cretsignature"
 SIZE = 8 << 20
+SOON = 5.0
+"""Far less than a dial may take, and more than a start of a verb's process does."""
+TABLE = Path("/proc/net/tcp")
 
 
 @pytest.fixture
@@ -134,3 +140,52 @@ def test_two_pulls_of_one_signed_address_share_one_transfer(daemon: Daemon, regi
     ):
         assert [one.wait(WATCHDOG), other.wait(WATCHDOG)] == [0, 0]
     assert SIZE <= stored.sent < SIZE * 1.5, "only headers are asked for twice"
+
+
+@pytest.fixture
+def deaf() -> Iterator[int]:
+    """A port on which nobody takes a connection up, as behind a firewall that drops what comes: its queue is full."""
+    if not TABLE.exists():
+        pytest.skip("needs Linux: its queues, and its table of connections")
+    with ExitStack() as held:
+        server = held.enter_context(closing(socket.socket()))
+        server.bind(("127.0.0.1", 0))
+        server.listen(0)
+        for _ in range(3):
+            filling = held.enter_context(closing(socket.socket()))
+            filling.setblocking(False)
+            filling.connect_ex(server.getsockname())
+        yield server.getsockname()[1]
+
+
+def dials_to(port: int) -> int:
+    """Those that are still unanswered (SYN_SENT)."""
+    rows = [line.split() for line in TABLE.read_text().splitlines()[1:]]
+    return sum(row[2].endswith(f":{port:04X}") and row[3] == "02" for row in rows)
+
+
+@pytest.mark.parametrize("pulls", [1, 4], ids=["alone", "daemon"])
+def test_h9_ctrl_c_reaches_who_is_connecting(daemon: Daemon, deaf: int, pulls: int) -> None:
+    """To a host that lets nobody in; a daemon's four places are free at once for what has something to fetch."""
+    if pulls > 1:
+        daemon.start()
+    before = dials_to(deaf)
+    words = [sys.executable, "-m", "blazar", "pull"]
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with ExitStack() as running:
+        verbs = [
+            running.enter_context(
+                subprocess.Popen([*words, f"http://127.0.0.1:{deaf}/{name}.gguf"], env=daemon.env, **pipes)
+            )
+            for name in "abcd"[:pulls]
+        ]
+        assert wait_until(lambda: dials_to(deaf) == before + len(verbs), WATCHDOG)
+        began = time.monotonic()
+        for verb in verbs:
+            verb.send_signal(signal.SIGINT)
+        for verb in verbs:
+            said, _ = verb.communicate(timeout=WATCHDOG)
+            assert (verb.returncode, "Traceback" in said) == (130, False), said
+    assert time.monotonic() - began < SOON
+    daemon.must("pull", HUB)
+    assert time.monotonic() - began < 2 * SOON

@@ -315,7 +315,7 @@ def _releases(built: Built) -> dict[str, Any]:
     def too_fast(_: float) -> None:
         raise TimeoutError
 
-    sources, downloads = sources_of(built.config, {}), downloads_of(built.config, {})
+    sources, downloads = sources_of(built.config, {}), downloads_of(built.config, {}, built.foundation.throttle)
     limited = False
     try:
         downloads.rules.pay(10**9, too_fast)

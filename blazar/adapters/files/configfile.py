@@ -12,6 +12,7 @@ from blazar.adapters.files.configsource import LARGEST, bytes_of, source_of
 from blazar.adapters.files.rewriting import check_rewritable, rewrite
 from blazar.application.config import bootstrap
 from blazar.application.config.layers import Loaded, load_config
+from blazar.application.config.problems import read_toml
 from blazar.application.config.rules import World
 from blazar.domain import teaching
 from blazar.domain.errors import BadConfig, StoreTrouble
@@ -53,12 +54,15 @@ def read_config(path: Path, env: Mapping[str, str], overrides: Mapping[str, Any]
 def change_config(path: Path, edit: Callable[[str], str], *, private: bool = False) -> bool:
     """Have the file say what `edit` makes of its text; whether that is anything else. Nothing but a valid text is written.
 
-    With `private`, the file is for its owner alone afterwards. Raises `BadConfig` for a text that is not valid, `StoreTrouble` where it
+    With `private`, the file is for its owner alone afterwards. Raises `BadConfig` for a text that is not valid, and for one that was no TOML before, `StoreTrouble` where it
     cannot be written, and whatever `edit` raises.
     """
 
     def on_bytes(before: bytes) -> bytes:
         text = text_of(before, str(path))
+        read_toml(
+            text, str(path)
+        )  # an edit is of tables; a person who is typing there just now is told where it breaks off
         after = edit(text)
         if after == text:
             return before
@@ -86,9 +90,19 @@ def check_config_writable(path: Path) -> None:
 def _says_so_already(path: Path, edit: Callable[[str], str]) -> bool:
     try:
         text = read_text(path)
+        read_toml(text, str(path))
     except BadConfig:
         return False
     return edit(text) == text
+
+
+def check_change(path: Path, edit: Callable[[str], str]) -> None:
+    """Raises what `change_config` would, as far as that can be told without writing; changes nothing."""
+    text = read_text(path)
+    read_toml(text, str(path))
+    if (after := edit(text)) != text:
+        load_config(after, str(path), world=WORLD)
+        check_config_writable(path)
 
 
 def replace_config(path: Path, before: bytes, after: bytes) -> bool:

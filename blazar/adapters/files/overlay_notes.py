@@ -38,6 +38,20 @@ class Noted(NamedTuple):
         was_there = self.was is None or key in self.was
         return now is None and was_there and key in self.settings and key not in self.kept
 
+    def earlier(self, now: Mapping[str, Any]) -> dict[str, Any]:
+        """What may stand there before the next overlay is written; `now` is what does stand there.
+
+        A note that nobody finished says what was to be written, and nobody took out what never came.
+        """
+        if self.was is None:
+            return self.written
+        ours = {key for key, value in now.items() if self.wrote(key, value)}
+        return {
+            key: now[key] if key in ours else value
+            for key, value in {**self.was, **self.written}.items()
+            if key in self.was or key in ours
+        }
+
 
 def path_of(folder: Path, name: str) -> Path:
     """A name may hold slashes and be longer than a file's may be."""

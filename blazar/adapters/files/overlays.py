@@ -3,16 +3,18 @@
 import os
 import tomllib
 from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from blazar.adapters.files.configfile import change_config, check_config_writable, read_text
+from blazar.adapters.files.configfile import WORLD, change_config, check_change, check_config_writable, read_text
 from blazar.adapters.files.kept import translated, try_writing
 from blazar.adapters.files.overlay_notes import Noted, note_at, noted_in, overlay_in, path_of, spelled
 from blazar.application.config.dotted import value_at
 from blazar.application.config.edit import set_value, unset_value
+from blazar.application.config.layers import load_config
+from blazar.application.config.problems import read_toml
 from blazar.application.ports.overlays import Overlays
 from blazar.domain import teaching
 from blazar.domain.errors import BlazarError
@@ -31,9 +33,12 @@ class DiskOverlays(Overlays):
     def find(self, name: str) -> Overlay | None:
         return overlay_in(self._folder, name)
 
-    def keep(self, name: str, overlay: Overlay, settings: Mapping[str, Any]) -> None:
+    def keep(self, name: str, overlay: Overlay, settings: Mapping[str, Any], *, instead: bool = False) -> None:
         with self._changing:
-            self._keep(Noted(name, overlay, dict(settings), copied=self._copied(name)))
+            if instead:
+                self._keep(Noted(name, overlay, dict(settings)), more={})
+            else:
+                self._keep(Noted(name, overlay, dict(settings), copied=self._copied(name)))
 
     def renew(self, name: str, overlay: Overlay, settings: Mapping[str, Any]) -> tuple[str, ...]:
         with self._changing:
@@ -53,9 +58,13 @@ class DiskOverlays(Overlays):
 
     def _override(self, name: str) -> dict[str, Any]:
         """All of it; a file that cannot be read is refused when it is to be changed."""
-        raw: dict[str, Any] = {}
-        with suppress(BlazarError, OSError, ValueError):
-            raw = tomllib.loads(read_text(self._config_file))
+        with suppress(BlazarError):
+            return self._said(name)
+        return {}
+
+    def _said(self, name: str) -> dict[str, Any]:
+        """The same; raises `BadConfig` where nobody can tell what it is."""
+        raw = read_toml(read_text(self._config_file), str(self._config_file))
         found = value_at(raw, (TABLE, name))
         return dict(found) if isinstance(found, Mapping) else {}
 
@@ -64,11 +73,12 @@ class DiskOverlays(Overlays):
         return found.copied if found is not None else {}
 
     def _keep(self, told: Noted, left: Collection[str] = (), more: Mapping[str, Any] | None = None) -> None:
-        """`left` are keys that stay as they are, `more` is written beside the settings."""
+        """`left` are keys that stay as they are; with `more`, which is written beside the settings, nothing of the note before stays."""
         name, settings = told.name, told.settings
-        gone = self._gone(name, settings)
         before = self._read(name)
-        was = {} if before is None else {**(before.was or {}), **before.written}
+        gone = self._gone(name, settings) if more is None or before is None else self._forgotten(before)
+        stood = self._override(name)
+        was = {} if before is None else before.earlier(stood)
 
         def edit(text: str) -> str:
             text = gone(text)
@@ -82,14 +92,19 @@ class DiskOverlays(Overlays):
         with translated(path, teaching.overlay_trouble):
             old = path.read_bytes() if path.exists() else b""
             self._write(path, spelled(told._replace(was=was)))
-        try:
+        with ExitStack() as undo:
+            undo.callback(self._put_back, told, old, stood)
             change_config(self._config_file, edit)
-        except BlazarError:
+            undo.pop_all()
+        with suppress(OSError):  # what stands there means the same, and is looked at more closely
+            self._write(path, spelled(told))
+
+    def _put_back(self, told: Noted, old: bytes, stood: Mapping[str, Any]) -> None:
+        """The note before; where the configuration has been written nevertheless, the new one says which of it is ours."""
+        if self._override(told.name) == stood:
+            path = self._path(told.name)
             with translated(path, teaching.overlay_trouble):
                 self._write(path, old)
-            raise
-        with translated(path, teaching.overlay_trouble):
-            self._write(path, spelled(told))
 
     def _gone(self, name: str, settings: Mapping[str, Any]) -> Callable[[str], str]:
         """The text without what the overlay before wrote and `settings` do not say; a person's own values stay."""
@@ -107,8 +122,9 @@ class DiskOverlays(Overlays):
 
     def carry(self, source: str, target: str) -> None:
         with self._changing:
-            found, says, theirs = self._read(source), self._override(source), self._override(target)
+            found, says, theirs = self._read(source), self._said(source), self._theirs(target)
             if found is None and not says:
+                self._forget(target)
                 return
             found = found or Noted(source, Overlay(), {})
             brought = {key: value for key, value in says.items() if key not in theirs}
@@ -118,6 +134,12 @@ class DiskOverlays(Overlays):
             copied = {key: value for key, value in brought.items() if key not in same}
             told = Noted(target, found.overlay, found.settings, tuple(sorted(kept)), copied=copied)
             self._keep(told, left=found.settings.keys() - same, more=copied)
+
+    def _theirs(self, name: str) -> dict[str, Any]:
+        """What a person wrote into the override: without what an overlay did, or a copy."""
+        note = self._read(name) or Noted(name, Overlay(), {})
+        said = self._said(name).items()
+        return {key: now for key, now in said if not note.wrote(key, now) and note.copied.get(key) != now}
 
     def files(self) -> set[str]:
         """What all overlays together name of the disk."""
@@ -130,8 +152,13 @@ class DiskOverlays(Overlays):
     def check_writable(self, name: str) -> None:
         with translated(self._folder, teaching.overlay_trouble):
             try_writing(self._folder)
-        if not self._override(name):  # a file that must not be written may say it already
+        if not self._said(name):  # a file that must not be written may say it already
+            load_config(read_text(self._config_file), str(self._config_file), world=WORLD)
             check_config_writable(self._config_file)
+
+    def check_forgettable(self, name: str) -> None:
+        if (found := self._read(name)) is not None:
+            check_change(self._config_file, self._forgotten(found))
 
     def forget(self, name: str) -> None:
         with self._changing:
@@ -140,18 +167,14 @@ class DiskOverlays(Overlays):
     def _forget(self, name: str) -> None:
         if (found := self._read(name)) is None:
             return
-        gone = self._gone(name, {})
-
-        def edit(text: str) -> str:
-            text = gone(text)
-            for key, value in found.copied.items():
-                if value_at(tomllib.loads(text), (TABLE, name, key)) == value:
-                    text = unset_value(text, (TABLE, name, key))
-            return text
-
-        change_config(self._config_file, edit)
+        change_config(self._config_file, self._forgotten(found))
         with translated(self._folder, teaching.overlay_trouble):
             self._path(name).unlink(missing_ok=True)
+
+    def _forgotten(self, found: Noted) -> Callable[[str], str]:
+        """The text without what came by that note."""
+        gone = self._gone(found.name, {})
+        return lambda text: _without(gone(text), found)
 
     def _read(self, name: str) -> Noted | None:
         return noted_in(self._folder, name)
@@ -168,3 +191,11 @@ class DiskOverlays(Overlays):
 
     def _path(self, name: str) -> Path:
         return path_of(self._folder, name)
+
+
+def _without(text: str, note: Noted) -> str:
+    """The text without what a copy took over of a person's own, as long as it is what was taken over."""
+    for key, value in note.copied.items():
+        if value_at(tomllib.loads(text), (TABLE, note.name, key)) == value:
+            text = unset_value(text, (TABLE, note.name, key))
+    return text

@@ -5,12 +5,14 @@ services in here. What is judged is what is dialled: a resolver that says someth
 keep the name. Where a proxy of the environment is asked, it resolves, and nothing is judged here.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from ssl import SSLContext
+from typing import Any
 
 import httpcore
 import httpx
 
+from blazar.adapters.net.dialling import Dial, Dialler, Time
 from blazar.adapters.net.pictures import resolved
 from blazar.domain.addresses import Ours, is_inside, leads_out
 from blazar.domain.errors import BlazarError
@@ -19,27 +21,23 @@ Refused = Callable[[str, str], BlazarError]
 """What is raised for a name, and an address inside that it resolves to."""
 
 
-class Judged(httpcore.NetworkBackend):
+class Judged(Dialler):
     """What `ours` names is dialled as it is; so is what is spelled as inside, which was judged where it was read."""
 
-    def __init__(self, ours: Callable[[], Ours], refused: Refused) -> None:
+    def __init__(self, ours: Callable[[], Ours], refused: Refused, check: Callable[[], None]) -> None:
+        super().__init__(check)
         self._ours, self._refused = ours, refused
-        self._net = httpcore.SyncBackend()
 
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.NetworkStream:
+    def dialled(self, host: str, port: int, dial: Dial, span: Time) -> httpcore.NetworkStream:
         if is_inside(host) or self._ours().has(host, port):
-            return self._net.connect_tcp(host, port, timeout, local_address, socket_options)
+            return dial(host, port, span.left)
         failed: Exception = httpcore.ConnectError(f"{host} has no address")
-        for address in self._judged(host, port):
+        addresses = self._judged(host, port)
+        for others, address in zip(range(len(addresses) - 1, -1, -1), addresses, strict=True):
+            if span.is_over:
+                break
             try:
-                return self._net.connect_tcp(address, port, timeout, local_address, socket_options)
+                return dial(address, port, span.share(others))
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 failed = error
         raise failed
@@ -69,17 +67,30 @@ class _Direct(httpx.HTTPTransport):
         )
 
 
+class _Proxied(httpx.HTTPTransport):
+    """The library's own for a proxy, whose dial a stop reaches too."""
+
+    def __init__(self, proxy: httpx.Proxy, context: SSLContext, backend: httpcore.NetworkBackend) -> None:
+        super().__init__(verify=context, proxy=proxy)
+        self._pool._network_backend = backend  # noqa: SLF001 - it takes none, and building the pool would repeat all it does
+
+
 class JudgedClient(httpx.Client):
-    """Proxies of the environment are the library's business; everything that is asked without one goes by `backend`."""
+    """Proxies of the environment are chosen by the library, and dialled as they are; all that is asked without one goes by `backend`."""
 
     def __init__(
         self,
         backend: Judged,
+        proxied: Dialler,
         timeout: httpx.Timeout,
         headers: Mapping[str, str],
         mounts: Mapping[str, httpx.BaseTransport | None],
     ) -> None:
-        context = httpx.create_ssl_context()
-        super().__init__(verify=context, timeout=timeout, headers=headers, follow_redirects=False, mounts=mounts)
+        self._context, self._proxied = httpx.create_ssl_context(), proxied
+        super().__init__(verify=self._context, timeout=timeout, headers=headers, follow_redirects=False, mounts=mounts)
         # Not by `transport`: the library would ask no proxy then.
-        self._transport = _Direct(context, backend)
+        self._transport = _Direct(self._context, backend)
+
+    def _init_proxy_transport(self, proxy: httpx.Proxy, *given: Any, **named: Any) -> httpx.BaseTransport:
+        del given, named  # what was said above, and the library's own bounds
+        return _Proxied(proxy, self._context, self._proxied)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
+from blazar.adapters.net.dialling import Raised
 from blazar.adapters.net.entities import Entity, said_by
 from blazar.adapters.net.pace import Pace
 from blazar.adapters.net.partials import Partial, Span
@@ -71,21 +72,6 @@ class Rules(NamedTuple):
     check_room: Callable[[str, int, int], None]
     pay: Callable[[int, Callable[[float], None]], None]
     connections: Callable[[int], int]
-
-
-class _Raised:
-    """Takes whatever is raised inside to where it is waited for: in a thread nobody would hear it but a terminal, as a traceback."""
-
-    def __init__(self, future: Future[Any]) -> None:
-        self._future = future
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        if error is not None:
-            self._future.set_exception(error)
-        return True
 
 
 class Transfer:
@@ -157,7 +143,7 @@ class Transfer:
         future: Future[Any] = Future()
 
         def body() -> None:
-            with _Raised(future):
+            with Raised(future):
                 future.set_result(task())
 
         thread = Thread(target=body, name="download", daemon=True)

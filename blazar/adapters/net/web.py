@@ -18,6 +18,7 @@ import blazar
 from blazar.adapters.net.challenges import challenge_in, token_address, token_in
 from blazar.adapters.net.connecting import Judged, JudgedClient
 from blazar.adapters.net.cutoff import Cutoff
+from blazar.adapters.net.dialling import Dialler
 from blazar.adapters.net.patience import ONCE, Failing, Patience, asked_for, busy
 from blazar.adapters.net.proxies import proxy_for, unusable
 from blazar.domain import teaching
@@ -29,6 +30,7 @@ MOST_HOPS = 5
 LONGEST_JSON = 16 << 20
 """Bytes of a listing: a repository of ten thousand files is about 2 MB."""
 CONNECT_SECS, READ_SECS = 10.0, 20.0
+"""To connect, by all addresses of a name together; and without a byte."""
 WHOLE_SECS = 120.0
 """All that is asked on one errand may take so long, however steadily it trickles: a listing and a few headers of 16 MiB each."""
 MOST_VALUES = 500_000
@@ -76,7 +78,9 @@ class Web:
         headers = {"user-agent": f"blazar/{blazar.__version__}", "accept-encoding": "identity"}
         try:
             mounts = _beside_proxies(self.base)
-            self._client = JudgedClient(Judged(lambda: self.ours, self._led_inside), timeout, headers, mounts)
+            check = self._cutoff.check
+            judged = Judged(lambda: self.ours, self._led_inside, check)
+            self._client = JudgedClient(judged, Dialler(check), timeout, headers, mounts)
         except (ImportError, ValueError) as odd:  # a proxy of the environment that cannot be used
             raise RegistryTrouble(unusable(self.host)) from odd
 
@@ -272,14 +276,13 @@ class Web:
 
     def _trouble(self, failed: Exception) -> BlazarError:
         match failed:
-            case httpx.ConnectTimeout() if proxy := proxy_for(str(failed.request.url)):
-                why = teaching.remote_slow(proxy.address, CONNECT_SECS)
-                return RegistryTrouble(teaching.remote_proxy_dead(self.host, proxy.address, proxy.variable, why))
-            case httpx.TimeoutException():
+            case httpx.TimeoutException() if not isinstance(failed, httpx.ConnectTimeout):
                 return Slow(teaching.remote_slow(self.host, self._read_secs))
             case httpx.RemoteProtocolError() | httpx.DecodingError():
                 return self.garbled("it is no proper HTTP")
-            case httpx.ProxyError() | httpx.ConnectError() if proxy := proxy_for(str(failed.request.url)):
+            case httpx.ProxyError() | httpx.ConnectError() | httpx.ConnectTimeout() if proxy := proxy_for(
+                str(failed.request.url)
+            ):
                 return RegistryTrouble(
                     teaching.remote_proxy_dead(self.host, proxy.address, proxy.variable, _why(failed))
                 )
@@ -302,6 +305,8 @@ def _short(trouble: BlazarError) -> str:
 
 
 def _why(failed: Exception) -> str:
+    if isinstance(failed, httpx.ConnectTimeout):
+        return teaching.remote_no_connection(CONNECT_SECS)
     return str(failed) or type(failed).__name__
 
 

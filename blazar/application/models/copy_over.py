@@ -1,13 +1,13 @@
 """A copy by a client of ollama's API: where the name is taken it takes that model's place, as `create` does. Links nothing itself."""
 
 import asyncio
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 
 from blazar.application.models.copy_model import CopyModel
 from blazar.application.models.enrol import spelled
 from blazar.application.models.find import get_model
-from blazar.application.models.name_turns import Turns, unclaimed
+from blazar.application.models.name_turns import AwaitedTurns, unclaimed
 from blazar.application.models.remove_model import RemoveModel
 from blazar.domain.names import check_name
 from blazar.domain.records import Model
@@ -15,11 +15,11 @@ from blazar.domain.records import Model
 
 @dataclass(frozen=True, slots=True)
 class CopyOver:
-    """What can be refused is refused before anything is taken away; what runs under the name is evicted, for it is about other weights."""
+    """What was there goes when the copy and its words are there; what runs under the name is evicted, for it is about other weights."""
 
     copy: CopyModel
     remove: RemoveModel
-    turns: Turns = unclaimed
+    turns: AwaitedTurns = unclaimed
     """`copy` and `remove` claim none themselves: these are had from the first look to the new row."""
 
     async def __call__(self, source: str, target: str, *, overwrite: bool = True) -> Model:
@@ -27,20 +27,15 @@ class CopyOver:
         check_name(target)
         catalog = self.copy.catalog
         name = (await asyncio.to_thread(get_model, catalog, source)).name
-        turn = await asyncio.to_thread(_entered, self.turns(*sorted({name, target})))
-        try:
+        async with self.turns(*sorted({name, target})):
             model = await asyncio.to_thread(get_model, catalog, name, self.copy.weights)
-            present = await asyncio.to_thread(catalog.find_model, spelled(catalog, target))
-            if present is not None and overwrite:
-                if present.name == model.name:
-                    return model
-                await self.remove(present.name)
-                target = present.name
-            return await asyncio.to_thread(self.copy, model.name, target)
-        finally:
-            await asyncio.to_thread(turn.__exit__, None, None, None)
+            present = await asyncio.to_thread(self._present, target)
+            if present is None or not overwrite:
+                return await asyncio.to_thread(self.copy, model.name, target)
+            if present.name == model.name:
+                return model
+            await self.remove.evict(present.name)
+            return await asyncio.to_thread(self.remove.replaced, present, partial(self.copy.over, model.name, present))
 
-
-def _entered(turn: AbstractContextManager[None]) -> AbstractContextManager[None]:
-    turn.__enter__()
-    return turn
+    def _present(self, target: str) -> Model | None:
+        return self.copy.catalog.find_model(spelled(self.copy.catalog, target))

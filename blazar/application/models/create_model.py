@@ -3,21 +3,22 @@
 import asyncio
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from functools import partial
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from blazar.application.models.copy_model import CopyModel
 from blazar.application.models.find import get_model
 from blazar.application.models.import_model import ImportModel
-from blazar.application.models.name_turns import Turns, unclaimed
+from blazar.application.models.name_turns import AwaitedTurns, unclaimed
 from blazar.application.models.remove_model import RemoveModel
 from blazar.application.ports.blobs import Blobs
 from blazar.application.ports.overlays import Overlays
 from blazar.application.ports.weights import FileFacts
 from blazar.domain import teaching
-from blazar.domain.errors import BlazarError, Malformed, StoreTrouble
+from blazar.domain.errors import Malformed, StoreTrouble
 from blazar.domain.kinds import Weights
 from blazar.domain.names import check_name
 from blazar.domain.overlay import Overlay, merged, settings_of, silent_parameters
@@ -26,6 +27,12 @@ from blazar.domain.records import Model
 _Held = TypeVar("_Held")
 
 TEMPLATE_KEY: Final = "tokenizer.chat_template"
+
+
+class _Say(Protocol):
+    """Lays the words over a row; `instead`: in the place of another model's."""
+
+    def __call__(self, row: Model, /, *, instead: bool = False) -> None: ...
 
 
 class Wish(NamedTuple):
@@ -58,7 +65,8 @@ async def settled() -> None:
 class CreateModel:
     """`reload` has the configuration read again. `remove` evicts first: what runs under the name is about other weights.
 
-    What can be refused is refused before anything is changed; a name that is there is created anew, as ollama does it.
+    What can be refused is refused before anything is changed; a name that is there is created anew, as ollama does it, and what was
+    there goes when the row and its words are there.
     """
 
     copy: CopyModel
@@ -67,7 +75,7 @@ class CreateModel:
     overlays: Overlays
     blobs: Blobs | None = None
     reload: Callable[[], Awaitable[None]] = settled
-    turns: Turns = unclaimed
+    turns: AwaitedTurns = unclaimed
     """`copy`, `remove` and `imports` claim none themselves: these are had from the first look at the base until its words are laid."""
 
     async def __call__(self, wish: Wish) -> Created:
@@ -78,16 +86,16 @@ class CreateModel:
             wish = wish._replace(overlay=wish.overlay._replace(adapters=paths))
         if not wish.files and not wish.overlay.base:
             raise Malformed(teaching.create_from_nothing(), "from")
-        with await asyncio.to_thread(self._turn, wish):
+        async with self.turns(*await asyncio.to_thread(self._names, wish)):
             made = await (self._from_files(wish) if wish.files else self._from_model(wish))
         await self.reload()
         return made
 
-    def _turn(self, wish: Wish) -> "_Entered[None]":
+    def _names(self, wish: Wish) -> list[str]:
         names = {wish.name}
         if not wish.files:
             names.add(get_model(self.copy.catalog, wish.overlay.base).name)
-        return _entered(self.turns(*sorted(names)))
+        return sorted(names)
 
     async def _from_model(self, wish: Wish) -> Created:
         base = await asyncio.to_thread(get_model, self.copy.catalog, wish.overlay.base, self.copy.weights)
@@ -96,18 +104,22 @@ class CreateModel:
         parent = base.name if base.name != wish.name else below.base if below is not None else ""
         overlay = merged(below, wish.overlay._replace(base=parent))
         settings = await asyncio.to_thread(self._settings, overlay, base, base.files[0])
-        known = base if base.name == wish.name else self.copy.catalog.find_model(wish.name)
-        model = base if base.name == wish.name else await self._alias(base, wish.name)
-        await self._lay(model, overlay, settings, new=model is not known)
+        model = await self._alias(base, wish.name, partial(self._say, overlay, settings))
         return _created(model, overlay, ("using existing layer " + _layer(base),))
 
-    async def _alias(self, base: Model, name: str) -> Model:
-        present = self.copy.catalog.find_model(name)
-        if present is not None:
-            if await asyncio.to_thread(self._same, present, base):
-                return present
-            await self.remove(name)
-        return await asyncio.to_thread(self.copy, base.name, name)
+    async def _alias(self, base: Model, name: str, say: "_Say") -> Model:
+        present = base if base.name == name else await asyncio.to_thread(self.copy.catalog.find_model, name)
+        if present is None:
+            return await asyncio.to_thread(self.copy, base.name, name, say)
+        if present is base or await asyncio.to_thread(self._same, present, base):
+            await asyncio.to_thread(say, present)
+            return present
+        enter = partial(self.copy.over, base.name, present, partial(say, instead=True))
+        return await self._replaced(present, enter)
+
+    async def _replaced(self, present: Model, enter: Callable[[], Model]) -> Model:
+        await self.remove.evict(present.name)
+        return await asyncio.to_thread(self.remove.replaced, present, enter)
 
     def _same(self, present: Model, base: Model | FileFacts) -> bool:
         weights = self.copy.weights
@@ -124,27 +136,34 @@ class CreateModel:
             first = _weights_among(laid)
             facts = await asyncio.to_thread(self.imports.weights.inspect, first)
             settings = await asyncio.to_thread(self._settings, wish.overlay, facts, facts.files[0])
-            present = self.imports.catalog.find_model(wish.name)
-            if present is not None and not await asyncio.to_thread(self._same, present, facts):
-                await self.remove(wish.name)
-            model = (await asyncio.to_thread(self.imports, first, wish.name)).model
-            if set(model.files) & set(laid.values()):  # it refers to what goes away now
-                await self.remove(wish.name)
-                raise StoreTrouble(teaching.blob_not_linkable())
-        await self._lay(model, wish.overlay, settings, new=present is None or model != present)
+            say = partial(self._say_linked, set(laid.values()), partial(self._say, wish.overlay, settings))
+            present = await asyncio.to_thread(self.imports.catalog.find_model, wish.name)
+            if present is None or await asyncio.to_thread(self._same, present, facts):
+                model = await asyncio.to_thread(self._imported, first, wish.name, present, say)
+            else:
+                enter = partial(self.imports.over, first, present, partial(say, instead=True))
+                model = await self._replaced(present, enter)
         return _created(model, wish.overlay, ("parsing GGUF", "using existing layer " + _layer(model)))
 
-    async def _lay(self, model: Model, overlay: Overlay, settings: Mapping[str, Any], *, new: bool) -> None:
-        """A row that is `new` goes again where the configuration cannot say what was wished."""
-        try:
-            if overlay.says or overlay.base:
-                await asyncio.to_thread(self.overlays.keep, model.name, overlay, settings)
-            else:
-                await asyncio.to_thread(self.overlays.forget, model.name)
-        except BlazarError:
-            if new:
-                await self.remove(model.name)
-            raise
+    def _imported(self, first: str, name: str, present: Model | None, say: "_Say") -> Model:
+        model = self.imports(first, name).model
+        with ExitStack() as undo:  # where its words cannot be laid, a row that is new goes again
+            if model != present:
+                undo.callback(self.remove.delete, model)
+            say(model)
+            undo.pop_all()
+        return model
+
+    def _say_linked(self, laid: Collection[str], say: "_Say", row: Model, *, instead: bool = False) -> None:
+        if set(row.files) & set(laid):  # it refers to what goes away now
+            raise StoreTrouble(teaching.blob_not_linkable())
+        say(row, instead=instead)
+
+    def _say(self, overlay: Overlay, settings: Mapping[str, Any], row: Model, *, instead: bool = False) -> None:
+        if overlay.says or overlay.base:
+            self.overlays.keep(row.name, overlay, settings, instead=instead)
+        else:
+            self.overlays.forget(row.name)
 
     def _settings(self, overlay: Overlay, base: Model | FileFacts, file: str) -> dict[str, Any]:
         if not overlay.says:

@@ -1,11 +1,11 @@
 """Taking a model on this machine into the catalog, without copying a byte: a file, a folder, a set of files."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import NamedTuple
 
-from blazar.application.models.enrol import enrol, spelled
+from blazar.application.models.enrol import enrol, link_beside, spelled, take_place
 from blazar.application.models.name_turns import Turns, unclaimed
 from blazar.application.ports.catalog import ModelCatalog
 from blazar.application.ports.clock import Clock
@@ -45,6 +45,13 @@ class ImportModel:
         name = spelled(self.catalog, name)
         with self.turns(name):
             return self._entered(name, facts)
+
+    def over(self, path: str, present: Model, lay: Callable[[Model], None]) -> Model:
+        """In the place of that model, as `CopyModel.over`; `lay` has the words laid over the new row. The turn is the caller's."""
+        facts = self.weights.inspect(path)
+        files, owned = link_beside(self.weights, present.name, facts.digest, facts.files, facts.names)
+        row = row_of(present.name, facts, files, owned=owned, at=self.clock.wall())
+        return take_place(self.catalog, self.weights, present, row, lay)
 
     def _entered(self, name: str, facts: FileFacts) -> Imported:
         present = self.catalog.find_model(name)

@@ -13,8 +13,10 @@ class Overlays(Protocol):
         """None where nothing was laid over that model, or what was cannot be read."""
         ...
 
-    def keep(self, name: str, overlay: Overlay, settings: Mapping[str, Any]) -> None:
+    def keep(self, name: str, overlay: Overlay, settings: Mapping[str, Any], *, instead: bool = False) -> None:
         """From now on this; `settings` are keys of its override, and what an earlier overlay wrote that is not among them goes.
+
+        `instead`: the name is another model's from now on, so what an earlier copy brought of a person's own goes, too.
 
         Raises `BadConfig` or `Conflict` where the configuration cannot say so, `StoreTrouble` where it cannot be written.
         """
@@ -30,7 +32,8 @@ class Overlays(Protocol):
     def carry(self, source: str, target: str) -> None:
         """What holds for one model for another, too: what lies over it, and what a person wrote into its override, or took out of it.
 
-        What a person wrote into the other's stays. What came so goes with `forget`. Raises what `keep` raises.
+        It takes the place of what lay over the other; what a person wrote into the other's stays. What came so goes with `forget`.
+        Raises what `keep` raises, and `BadConfig` where the configuration cannot be read: then all is as before.
         """
         ...
 
@@ -38,6 +41,13 @@ class Overlays(Protocol):
         """Raises what `keep` raises where nothing can be kept, or the configuration says nothing of that model yet and cannot be changed."""
         ...
 
+    def check_forgettable(self, name: str) -> None:
+        """Raises what `forget` would, as far as that can be told; a full disk is none of it."""
+        ...
+
     def forget(self, name: str) -> None:
-        """As if there never had been one. What a person wrote into the same override stays."""
+        """As if there never had been one. What a person wrote into the same override stays.
+
+        Raises what `keep` raises.
+        """
         ...

@@ -49,7 +49,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "decode_policy": ("composition/raw_lanes.py",),
     "default_ctx": ("adapters/engines/reasons.py", "application/supervise/fit_settings.py"),
     "download_connections": ("composition/releasing.py",),
-    "download_speed_limit_mb": ("composition/releasing.py",),
+    "download_speed_limit_mb": ("composition/foundation.py", "composition/local.py"),
     # Also: which words a model's engine will not take, as far as `config validate` can tell.
     "engine": (
         "application/config/model.py",

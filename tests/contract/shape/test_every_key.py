@@ -190,7 +190,8 @@ READERS = {
     "BLAZAR_KEYS": ("adapters/cli/locate.py", "adapters/engines/environment.py", "application/config/bootstrap.py"),
     "BLAZAR_API_KEY": ("adapters/cli/locate.py",),
     "BLAZAR_DEBUG": ("__main__.py",),
-    "BLAZAR_REGISTRY_BASE": ("composition/registries.py",),
+    # Spelled there for its readers: composition/registries.py and two verbs.
+    "BLAZAR_REGISTRY_BASE": ("domain/references.py",),
     "BLAZAR_REGISTRY_TOKEN": ("composition/registries.py",),
     "BLAZAR_GH_BASE": ("adapters/net/places.py",),
     "BLAZAR_REPO": ("application/engines/pick_release.py",),

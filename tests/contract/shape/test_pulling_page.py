@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from blazar.adapters.cli.parser import parse
+from blazar.adapters.http.schema.ollama import PullBody
 from blazar.domain.errors import Malformed
 from blazar.domain.references import catalog_name, pull_reference
 
@@ -47,3 +48,12 @@ def test_searches_of_the_page_parse() -> None:
     assert lines
     for line in lines:
         assert parse(line.split()).action == "search"
+
+
+def test_the_page_has_every_field_of_a_pull() -> None:
+    """In its table, and none that the route does not know (`name` is the older word for `model`)."""
+    rows = re.findall(
+        r"^\| (`[a-z`, or]+)(?: \(ours\))? \| ", PAGE.partition("## By the API")[2].partition("\n## ")[0], re.MULTILINE
+    )
+    fields = {field.alias or name for name, field in PullBody.model_fields.items()}
+    assert {word for row in rows for word in re.findall(r"`([a-z]+)`", row)} == fields | {"name"}

@@ -54,6 +54,19 @@ def test_the_doors_know_what_the_configuration_says(folders: Folders, log: Daemo
     assert (doors.allowed_hosts, doors.cors_origins) == (("box.lan",), ("https://app.example",))
 
 
+def test_the_speed_limit_is_the_one_of_now(folders: Folders, log: DaemonLog) -> None:
+    """Of everything that the process downloads; it holds from the next block on."""
+    foundation, waits = founded(folders, log, "download_speed_limit_mb = 1"), list[float]()
+    foundation.throttle.take(1_000_000, waits.append)
+
+    def wait(secs: float) -> None:
+        waits.append(secs)
+        foundation.live.replace(load_config(TEXT.format(more=""), "config.toml", {}, {}))
+
+    foundation.throttle.take(1 << 40, wait)
+    assert len(waits) == 1
+
+
 @pytest.mark.parametrize("audit", [True, False])
 def test_a_served_request_is_counted_and_logged(folders: Folders, log: DaemonLog, audit: bool) -> None:
     """Counters, the access log, and the audit file only where it is wanted."""

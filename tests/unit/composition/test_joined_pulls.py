@@ -40,6 +40,7 @@ class Rig:
             live=SimpleNamespace(config=loaded.config),
             events=self.events,
             clock=MonotonicClock(),
+            throttle=self.local.throttle,
         )
 
     def make(self) -> Pulls:

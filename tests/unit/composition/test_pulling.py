@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -15,13 +16,14 @@ import pytest
 
 from blazar.adapters.files.configfile import change_config
 from blazar.adapters.files.folders import Folders
+from blazar.adapters.net.throttle import Throttle
 from blazar.application.config.edit import set_value
 from blazar.application.config.model import Config
 from blazar.application.models.pulling import Pulled, Step, Wish
 from blazar.composition.local import Local
 from blazar.composition.pulling import Pulling, Shelf, pull_here
 from blazar.domain import teaching
-from blazar.domain.errors import BlazarError, ChoiceOpen, Malformed, RegistryTrouble, StoreTrouble
+from blazar.domain.errors import BadConfig, BlazarError, ChoiceOpen, Malformed, RegistryTrouble, StoreTrouble
 from blazar.domain.overlay import Overlay
 from tests.support.gguf_files import Gguf, tiny
 from tests.support.model_registry import ModelRegistry, digest_of
@@ -119,6 +121,7 @@ DYING = """
 import os, sys
 from pathlib import Path
 from blazar.adapters.files.folders import Folders
+from blazar.adapters.net.throttle import Throttle
 from blazar.application.models.pulling import Wish
 from blazar.composition.local import Local
 from blazar.composition.pulling import pull_here
@@ -250,6 +253,40 @@ def test_an_adapter_that_an_update_drops_goes(local: Local, registry: ModelRegis
     assert _pull(local, reference)[0].fresh is False
 
 
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+@pytest.mark.parametrize("update", [False, True])
+def test_a_configuration_that_a_person_is_editing_costs_a_pulled_model_no_word(
+    local: Local, registry: ModelRegistry, when: str, *, update: bool
+) -> None:
+    """Told before the first byte where it breaks off by then; after two such tries all that the registry says comes, and nobody is said to have set it."""
+    file, reference = local.folders.config_file, registry.url.removeprefix("http://") + "/library/d:1"
+    if update:
+        registry.publish("library/d", "1", [("model", GGUF), ("system", b"Be old."), ("params", b'{"top_k": 3}')])
+        _pull(local, reference)
+    newer = tiny(extra={"general.name": "newer"}).build()
+    registry.publish("library/d", "1", [("model", newer), ("system", b"Be brief."), ("params", b'{"top_k": 5}')])
+    good, rows = file.read_text(), local.catalog.list_models()
+    for _ in range(2):
+        if when == "before":
+            file.write_text(good + "a = [\n")
+
+        def told(step: Step) -> None:
+            assert when == "meanwhile" or not step.digest
+            if step.digest or step.status == "verifying sha256 digest":
+                file.write_text(good + "a = [\n")
+
+        with pytest.raises(BadConfig, match="not valid TOML"):
+            pull_here(local)(Wish(reference), told)
+        file.write_text(good)
+        assert local.catalog.list_models() == rows
+    pulled, _ = _pull(local, reference)
+    assert (pulled.fresh, pulled.notes) == (True, ())
+    assert pulled.model is not None
+    override = tomllib.loads(file.read_text())["model_overrides"][pulled.model.name]
+    assert override["extra_args"] == ["--top-k", "5"]
+    assert "Be brief." in override["chat_template"]
+
+
 def test_what_is_no_adapter_lies_over_nothing(local: Local, registry: ModelRegistry) -> None:
     """Engines end themselves over it: a sentence, and no row."""
     registry.publish("library/ad", "1b", [("model", GGUF), ("adapter", tiny(blocks=3).build())])
@@ -321,7 +358,8 @@ def test_the_key_says_by_how_many_connections(
 def test_all_pulls_of_a_process_keep_to_one_limit(local: Local) -> None:
     """What the second brings waits for what the first did; the key that counts is the one of now."""
     limit, shelf = [1], Shelf(local.catalog, local.weights, local.overlays, local.clock)
-    pulling = Pulling(local.folders, {}, lambda: Config(download_speed_limit_mb=limit[0]), shelf)
+    throttle = Throttle(lambda: limit[0], time.monotonic)
+    pulling = Pulling(local.folders, {}, Config, shelf, throttle)
     waits = list[float]()
 
     def wait(secs: float) -> None:

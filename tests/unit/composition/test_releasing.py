@@ -1,19 +1,28 @@
 """What is configured about releases, as the use cases get it."""
 
+from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from blazar.adapters.files.folders import folders_from
+from blazar.adapters.files.folders import Folders, folders_from
+from blazar.adapters.net.throttle import Throttle
 from blazar.application.config.layers import load_config
 from blazar.application.config.model import Config
 from blazar.application.engines.pick_release import Sources
 from blazar.composition.local import Local
+from blazar.composition.pulling import pull_here
 from blazar.composition.releasing import KEPT_SECS, downloads_of, open_pick, release_installer, sources_of
 from blazar.domain.errors import Malformed, RegistryTrouble
 from blazar.domain.kinds import EngineKind
 from blazar.domain.releases import REPOSITORIES
 from tests.fakes.hardware import FakeCensus
+
+if TYPE_CHECKING:
+    from blazar.adapters.net.downloads import HttpDownloads
+
+UNLIMITED = Throttle(lambda: 0, lambda: 0.0)
 
 
 def config(text: str = "") -> Config:
@@ -48,17 +57,39 @@ def test_a_feed_is_opened_for_this_machine() -> None:
 
 def test_downloads_follow_the_keys() -> None:
     """How many connections, from which size on."""
-    loads = downloads_of(config("download_connections = 3"), {})
+    loads = downloads_of(config("download_connections = 3"), {}, UNLIMITED)
     assert (loads.rules.connections(1 << 20), loads.rules.connections(64 << 20)) == (1, 3)
-    assert downloads_of(config(), {}).rules.connections(64 << 20) == 8
+    assert downloads_of(config(), {}, UNLIMITED).rules.connections(64 << 20) == 8
+
+
+def test_models_and_engines_of_a_process_keep_to_one_limit(tmp_path: Path) -> None:
+    """One bucket: what an engine brought is paid for before a model's next bytes."""
+    (tmp_path / "config.toml").write_text("download_speed_limit_mb = 1\n")
+    waits = list[float]()
+
+    def wait(secs: float) -> None:
+        waits.append(secs)
+        raise TimeoutError
+
+    with closing(Local(Folders(tmp_path / "config.toml", tmp_path / "data"), {}, lambda _: [])) as local:
+        install, close = release_installer(local, local.engines().installer)
+        close()
+        model, sources = pull_here(local).transport.downloads, downloads_of(config(), {}, local.throttle)
+        cast("HttpDownloads", install.downloads).rules.pay(
+            1_000_000, wait
+        )  # a second's worth is there at the beginning
+        for other in (cast("HttpDownloads", model), sources):
+            with pytest.raises(TimeoutError):
+                other.rules.pay(500_000, wait)
+    assert len(waits) == 2
 
 
 def test_named_mirrors_may_lie_inside() -> None:
     """Whatever they resolve to; nobody else, and by default none."""
-    assert downloads_of(config(), {}).ours().hosts == ()
+    assert downloads_of(config(), {}, UNLIMITED).ours().hosts == ()
     told = config('capability_registry_url = "https://lists.example/x.json"')
     env = {"BLAZAR_GH_BASE": "https://a.example:8443/gh", "BLAZAR_INSTALL_BASE_URL": "https://b.example"}
-    ours = downloads_of(told, env).ours()
+    ours = downloads_of(told, env, UNLIMITED).ours()
     assert (ours.hosts, ours.where) == (("a.example:8443", "b.example", "lists.example"), "BLAZAR_GH_BASE")
 
 

@@ -33,6 +33,11 @@ LIBRARY = RemoteRef("ollama", "library/qwen3", "latest")
         ("https://huggingface.co/ggml-org/Qwen3-8B-GGUF", QWEN),
         ("https://huggingface.co/ggml-org/Qwen3-8B-GGUF/tree/main", QWEN),
         ("https://huggingface.co/ggml-org/Qwen3-8B-GGUF/", QWEN),
+        ("https://www.huggingface.co/ggml-org/Qwen3-8B-GGUF", QWEN),
+        ("www.huggingface.co/ggml-org/Qwen3-8B-GGUF/tree/main", QWEN),
+        ("https://www.hf.co/ggml-org/Qwen3-8B-GGUF", QWEN),
+        ("https://www.ollama.com/library/qwen3", LIBRARY),
+        ("https://www.ollama.com/library/qwen3/tags", LIBRARY),
         ("https://huggingface.co/ggml-org/Qwen3-8B-GGUF/tree/main/Q8_0", QWEN),
         (
             "https://huggingface.co/ggml-org/Qwen3-8B-GGUF/blob/main/Qwen3-8B-Q4_K_M.gguf",

@@ -6,6 +6,7 @@ import pytest
 
 from blazar.adapters.files.configfile import (
     change_config,
+    check_change,
     read_config,
     read_text,
     replace_config,
@@ -248,3 +249,35 @@ def test_where_nothing_is_to_be_changed_a_read_only_file_is_no_trouble(tmp_path,
     with pytest.raises(StoreTrouble, match="read-only"):
         change_config(path, lambda _: "port = 2\n")
     assert path.read_text() == "port = 1\n"
+
+
+BROKEN = "port = 1\na = [\n"
+
+
+def test_a_text_that_breaks_off_is_changed_by_nobody(tmp_path, monkeypatch):
+    """A person is typing there: where it breaks off is told, whether the file may be written or not."""
+    path = tmp_path / "config.toml"
+    path.write_text(BROKEN)
+    for _ in range(2):
+        for change in (change_config, check_change):
+            with pytest.raises(BadConfig, match="not valid TOML"):
+                change(path, lambda _: pytest.fail("there are no tables to edit"))
+        monkeypatch.setattr(os, "access", lambda *_: False)
+        with pytest.raises(StoreTrouble, match="read-only"):
+            change_config(path, lambda _: pytest.fail("there are no tables to edit"))
+        monkeypatch.undo()
+    assert (path.read_text(), list(tmp_path.iterdir())) == (BROKEN, [path])
+
+
+def test_a_change_is_checked_without_writing(tmp_path, monkeypatch):
+    """What would be refused is, and the file stays; where nothing is to be changed it may be read-only."""
+    path = tmp_path / "config.toml"
+    path.write_text("port = 1\n")
+    check_change(path, lambda text: text + "slots = 1\n")
+    with pytest.raises(BadConfig, match="unknown key 'prot'"):
+        check_change(path, lambda text: text + "prot = 1\n")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    check_change(path, lambda text: text)
+    with pytest.raises(StoreTrouble, match="read-only"):
+        check_change(path, lambda text: text + "slots = 1\n")
+    assert (path.read_text(), list(tmp_path.iterdir())) == ("port = 1\n", [path])

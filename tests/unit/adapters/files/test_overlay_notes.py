@@ -53,3 +53,13 @@ def test_reading_one_loads_no_configuration() -> None:
     said = "import sys, blazar.adapters.files.overlay_notes; print({'pydantic', 'tomlkit'} & set(sys.modules))"
     found = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "set()"
+
+
+def test_what_never_came_was_taken_out_by_nobody() -> None:
+    """Of a note that nobody finished only what stands there, or stood before, may have been written."""
+    assert Noted("m", FULL, {"ctx": 1, "slots": 2}, ("slots",)).earlier({}) == {"ctx": 1}
+    unfinished = Noted("m", FULL, {"ctx": 1, "slots": 2}, was={"ctx": 3})
+    assert unfinished.earlier({}) == {"ctx": 1}
+    assert unfinished.earlier({"ctx": 3}) == {"ctx": 3}
+    assert unfinished.earlier({"ctx": 1, "slots": 2}) == {"ctx": 1, "slots": 2}
+    assert unfinished.earlier({"ctx": 9, "slots": 9}) == {"ctx": 1}

@@ -252,3 +252,142 @@ def test_a_configuration_that_must_not_be_written_is_told_where_it_says_nothing_
     with pytest.raises(StoreTrouble, match="read-only"):
         overlays.check_writable("m")
     assert {path.name for path in tmp_path.iterdir()} == {"config.toml"}
+
+
+BROKEN = MINE + "a = [\n"
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_words_that_never_came_are_not_taken_for_taken_out(
+    overlays: DiskOverlays, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, dies: bool
+) -> None:
+    """Two tries met a file that breaks off, or were killed over it; the third lays all of them."""
+    config = tmp_path / "config.toml"
+    for _ in range(2):
+        with monkeypatch.context() as patched:
+            if dies:
+                patched.setattr(module, "change_config", _die)
+                patched.setattr(DiskOverlays, "_put_back", lambda *_: None)
+            else:
+                config.write_text(BROKEN)
+            with pytest.raises(SystemExit if dies else BadConfig):
+                overlays.renew("org/m:tag", FULL, SETTINGS)
+        config.write_text(MINE)
+        assert (overlays.find("org/m:tag") is None) or dies
+    assert overlays.renew("org/m:tag", FULL, SETTINGS) == ()
+    assert told(tmp_path) == {"pin": True, **SETTINGS}
+    overlays.forget("org/m:tag")
+    assert config.read_text() == MINE
+
+
+def _die(*_: object) -> None:
+    raise SystemExit
+
+
+@pytest.mark.parametrize("error", [ValueError, RecursionError, KeyError, BadConfig])
+def test_a_note_without_its_words_does_not_stay(
+    overlays: DiskOverlays, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    """In whatever way the configuration was not written."""
+
+    def fails(*_: object) -> str:
+        raise error(["no"])
+
+    overlays.keep("org/m:tag", FULL, SETTINGS)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.suffix != ".bak" and path.is_file()}
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "set_value", fails)
+        for change in (overlays.keep, overlays.renew):
+            for name in ("org/m:tag", "new"):
+                with pytest.raises(error):
+                    change(name, Overlay("x"), {"ctx": 1024})
+        with pytest.raises(error):
+            overlays.carry("org/m:tag", "twin")
+    assert {path: path.read_bytes() for path in before} == before
+    assert list((tmp_path / "overlays").iterdir()) == [path for path in before if path.suffix == ".json"]
+
+
+def test_a_note_that_cannot_be_settled_is_no_failure(
+    overlays: DiskOverlays, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The configuration says it by then, and the note as it stands knows whose it is."""
+    real, written = DiskOverlays._write, list[bytes]()
+
+    def write(self: DiskOverlays, path: Path, note: bytes) -> None:
+        written.append(note)
+        if len(written) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(self, path, note)
+
+    monkeypatch.setattr(DiskOverlays, "_write", write)
+    overlays.keep("m", FULL, SETTINGS)
+    assert overlays.find("m") == FULL
+    overlays.forget("m")
+    assert (tmp_path / "config.toml").read_text() == MINE
+
+
+def test_nothing_is_carried_where_nobody_can_read_what_there_is(overlays: DiskOverlays, tmp_path: Path) -> None:
+    """A person's own override is as good as lost on a copy that lacks it."""
+    (tmp_path / "config.toml").write_text(BROKEN)
+    with pytest.raises(BadConfig):
+        overlays.carry("org/m:tag", "twin")
+    assert not (tmp_path / "overlays").exists()
+
+
+def test_what_is_carried_takes_the_place_of_what_lay_there(overlays: DiskOverlays, tmp_path: Path) -> None:
+    """Own words and copied ones go, a person's stay; of a model that nothing holds for, nothing comes."""
+    overlays.keep("a", Overlay("b", system="a"), {"ctx": 512})
+    overlays.keep("old", FULL, SETTINGS)
+    overlays.carry("org/m:tag", "old")
+    overlays.carry("old", "older")
+    assert overrides(tmp_path)["older"] == {"pin": True}
+    overlays.carry("a", "older")
+    assert overrides(tmp_path)["older"] == {"ctx": 512}
+    assert overlays.find("older") == Overlay("b", system="a")
+    overlays.carry("nobody", "older")
+    assert "older" not in overrides(tmp_path)
+    assert overlays.find("older") is None
+
+
+def test_another_model_has_nothing_of_what_was_copied_to_its_name(overlays: DiskOverlays, tmp_path: Path) -> None:
+    """The same model created anew keeps it."""
+    overlays.carry("org/m:tag", "m")
+    overlays.keep("m", Overlay("b"), {"ctx": 512})
+    assert overrides(tmp_path)["m"] == {"pin": True, "ctx": 512}
+    overlays.keep("m", Overlay("c"), {"ctx": 1024}, instead=True)
+    assert overrides(tmp_path)["m"] == {"ctx": 1024}
+    overlays.forget("m")
+    assert (tmp_path / "config.toml").read_text() == MINE
+
+
+def test_a_configuration_that_takes_no_words_is_told_beforehand(overlays: DiskOverlays, tmp_path: Path) -> None:
+    """One that breaks off takes none of any model, one with a key that there is not none that is new."""
+    (tmp_path / "config.toml").write_text(BROKEN)
+    for name in ("m", "org/m:tag"):
+        with pytest.raises(BadConfig, match="not valid TOML"):
+            overlays.check_writable(name)
+    (tmp_path / "config.toml").write_text("prot = 1\n" + MINE)
+    overlays.check_writable("org/m:tag")
+    with pytest.raises(BadConfig, match="prot"):
+        overlays.check_writable("m")
+
+
+def test_what_cannot_be_forgotten_is_told_beforehand(
+    overlays: DiskOverlays, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model without words is no matter of the configuration; nor is one whose words a person took out."""
+    overlays.keep("m", FULL, SETTINGS)
+    overlays.keep("silent", FULL, {})
+    config = tmp_path / "config.toml"
+    good = config.read_text()
+    overlays.check_forgettable("m")
+    config.write_text(good + "a = [\n")
+    overlays.check_forgettable("nobody")
+    with pytest.raises(BadConfig):
+        overlays.check_forgettable("m")
+    config.write_text(good)
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path) != config)
+    overlays.check_forgettable("silent")
+    with pytest.raises(StoreTrouble, match="read-only"):
+        overlays.check_forgettable("m")
+    assert config.read_text() == good

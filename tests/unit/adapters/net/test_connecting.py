@@ -1,20 +1,31 @@
 """What a name may resolve to, and that exactly that is dialled. Resolvers here are lists; nothing outside is named to anybody."""
 
+import hashlib
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from threading import Thread
+from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 
 from blazar.adapters.net import connecting
-from blazar.adapters.net.web import Web
+from blazar.adapters.net.downloads import HttpDownloads
+from blazar.adapters.net.patience import LONG
+from blazar.adapters.net.throttle import Throttle
+from blazar.adapters.net.web import CONNECT_SECS, Web
+from blazar.application.ports.downloads import Wanted
 from blazar.domain.addresses import Ours
-from blazar.domain.errors import RegistryTrouble
-from tests.support.proxies import forget_proxies
+from blazar.domain.errors import Busy, RegistryTrouble
+from tests.fakes.disk import FakeDisk
+from tests.support.certificates import pair
+from tests.support.proxies import Relay, behind_tls, forget_proxies
 from tests.support.registry import Answer, Registry
+from tests.support.release_feed import ReleaseHost
 
 Names = Callable[..., list[str]]
+DATA = bytes(range(256)) * 4096
 
 
 @pytest.fixture
@@ -199,3 +210,132 @@ def test_a_proxy_resolves(network: Registry, monkeypatch: pytest.MonkeyPatch, na
     with closing(Web("https://direct.example")) as web, pytest.raises(RegistryTrouble, match="an address inside"):
         web.json("https://direct.example/x", "it")
     assert asked == ["direct.example"]
+
+
+Dialled = list[tuple[str, float]]
+
+
+@pytest.fixture
+def dialled(monkeypatch: pytest.MonkeyPatch) -> Dialled:
+    """What was dialled, with the seconds it had; nothing ever answers, which takes no time here."""
+    tries = Dialled()
+
+    def dial(self: object, host: str, port: int, secs: float, *rest: object) -> connecting.httpcore.NetworkStream:
+        del self, port, rest
+        tries.append((host, secs))
+        raise connecting.httpcore.ConnectTimeout("timed out")
+
+    monkeypatch.setattr(connecting.httpcore.SyncBackend, "connect_tcp", dial)
+    return tries
+
+
+def test_what_cannot_be_reached_is_told_at_once(web: Web, names: Names, dialled: Dialled) -> None:
+    """Each address is tried once, all of them together within the time of one; nobody is told of silence, or asked again."""
+    addresses = [f"8.8.8.{number}" for number in range(1, 5)]
+    names(*addresses)
+    web.patience = LONG
+    web.waits = pytest.fail
+    with pytest.raises(RegistryTrouble) as refused:
+        web.json("https://hub.example/x", "it")
+    assert str(refused.value).startswith("hub.example cannot be reached (no connection within 10 s): check the conn")
+    assert [host for host, _ in dialled] == addresses
+    first = dialled[0][1]
+    assert first == pytest.approx(CONNECT_SECS / 4, abs=0.5)
+    assert all(secs <= CONNECT_SECS for _, secs in dialled)
+
+
+def test_a_proxy_that_cannot_be_reached_is_told_at_once(
+    web: Web, monkeypatch: pytest.MonkeyPatch, dialled: Dialled
+) -> None:
+    """By its own name, and not as silent."""
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
+    with closing(Web("https://hub.example")) as asking, pytest.raises(RegistryTrouble) as refused:
+        asking.json("https://hub.example/x", "it")
+    assert "through the proxy http://proxy.example:3128 that HTTPS_PROXY names (no connection within 10 s)" in str(
+        refused.value
+    )
+    assert [host for host, _ in dialled] == ["proxy.example"]
+
+
+@pytest.mark.parametrize("way", ["judged", "inside", "ours", "proxy", "resolver"])
+def test_a_stop_reaches_a_dial(monkeypatch: pytest.MonkeyPatch, names: Names, way: str) -> None:
+    """By whichever way it is dialled, and while its name is looked up: no address is tried after it."""
+    begun, end, dials = Event(), Event(), list[str]()
+
+    def stand(self: object, host: str, *rest: object) -> connecting.httpcore.NetworkStream:
+        del self, rest
+        dials.append(host)
+        begun.set()
+        end.wait(30)
+        raise connecting.httpcore.ConnectTimeout("timed out")
+
+    def resolve(host: str, port: int) -> list[str]:
+        stand(None, host, port)
+        return []
+
+    names("8.8.8.1", "8.8.8.2")
+    monkeypatch.setattr(connecting.httpcore.SyncBackend, "connect_tcp", stand)
+    if way == "resolver":
+        monkeypatch.setattr(connecting, "resolved", resolve)
+    if way == "proxy":
+        monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
+    with closing(Web("https://127.0.0.9" if way == "inside" else "https://hub.example")) as web:
+        web.ours = Ours(("hub.example",) if way == "ours" else ())
+        web.patience = LONG
+
+        def stop() -> None:
+            begun.wait(30)
+            web.stop(Busy("stopped"))
+
+        stopping = Thread(target=stop)
+        stopping.start()
+        with pytest.raises(Busy, match="stopped"):
+            web.json(web.base + "/x", "it")
+        assert not end.is_set()
+        stopping.join(30)
+        (dial,) = [thread for thread in threading.enumerate() if thread.name == "dial"]
+        end.set()
+        dial.join(30)
+    assert len(dials) == 1
+
+
+def downloader(connections: int = 1) -> HttpDownloads:
+    throttle = Throttle(lambda: 0, lambda: 0.0)
+    return HttpDownloads(FakeDisk(), throttle, lambda: connections, parallel_from=1 << 18)
+
+
+def wanted(tmp_path: Path, url: str) -> Wanted:
+    return Wanted(url, str(tmp_path / "file.bin"), "file.bin", len(DATA), hashlib.sha256(DATA).hexdigest())
+
+
+def nothing(done: int, total: int) -> None:
+    del done, total
+
+
+def test_a_file_whose_host_cannot_be_reached_is_told_at_once(tmp_path: Path, names: Names, dialled: Dialled) -> None:
+    """When it begins, as the page says: tried once, and told as what it is."""
+    names("8.8.8.1")
+    with pytest.raises(RegistryTrouble, match=r"hub\.example cannot be reached \(no connection within 10 s\)"):
+        downloader().fetch(wanted(tmp_path, "https://hub.example/file.bin"), nothing)
+    assert [host for host, _ in dialled] == ["8.8.8.1"]
+
+
+def test_a_file_comes_through_a_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: Names) -> None:
+    """By tunnels, under TLS of the host's own name, by several connections; its name is looked up by the proxy alone."""
+    asked = names("10.0.0.7")
+    cert, key = pair(tmp_path, names="DNS:files.example")
+    monkeypatch.setenv("SSL_CERT_FILE", str(cert))
+    with closing(ReleaseHost()) as host:
+        host.add("/file.bin", DATA)
+        with closing(Relay(behind_tls(host, cert, key))) as relay:
+            monkeypatch.setenv("HTTPS_PROXY", relay.url)
+            want = wanted(tmp_path, "https://files.example/file.bin")
+            downloader(connections=4).fetch(want, nothing)
+            with pytest.raises(RegistryTrouble, match="CERTIFICATE_VERIFY_FAILED"):
+                downloader().fetch(wanted(tmp_path / "other", "https://other.example/file.bin"), nothing)
+    assert Path(want.path).read_bytes() == DATA
+    assert set(relay.tunnels) == {"files.example:443", "other.example:443"}
+    assert len(host.files["/file.bin"].asked) == 4
+    assert 1 <= relay.tunnels.count("files.example:443") <= 4  # a piece may come by the one of another that is done
+    assert relay.relayed > len(DATA)
+    assert asked == []

@@ -50,7 +50,7 @@ def test_a_blocked_read_ends(pair: tuple[socket.socket, socket.socket]) -> None:
 
 
 def test_a_connection_that_comes_after_the_end_is_shut(pair: tuple[socket.socket, socket.socket]) -> None:
-    """Connecting cannot be interrupted; what comes of it is of no use."""
+    """A dial is left to itself (dialling.py); one that came about in the same moment is of no use."""
     cutoff = Cutoff(60, late)
     cutoff.end(Busy("stopping"))
     cutoff.trace(CONNECTED, {"return_value": Stream(pair[0])})

@@ -113,16 +113,39 @@ def test_a_name_in_other_letters_is_taken(copy_model: CopyModel, weights: Memory
     assert weights.content == before
 
 
-def test_a_copy_without_what_holds_for_its_source_is_none(weights: MemoryWeightFiles) -> None:
-    """Where the configuration cannot say it, neither row nor link is left: under the name another model would answer."""
+@pytest.mark.parametrize("error", [StoreTrouble, ValueError])
+def test_a_copy_without_what_holds_for_its_source_is_none(weights: MemoryWeightFiles, error: type[Exception]) -> None:
+    """However it failed, neither row nor link is left: under the name another model would answer."""
 
     class Refusing(MemoryOverlays):
         def carry(self, source: str, target: str) -> None:
-            raise StoreTrouble("read-only")
+            raise error("read-only")
 
     catalog = MemoryModelCatalog([a_model("own", files=(OWN,), draft=OWN)])
     before = dict(weights.content)
-    with pytest.raises(StoreTrouble):
+    with pytest.raises(error):
         CopyModel(catalog, weights, FakeClock(), Refusing())("own", "alias")
     assert catalog.find_model("alias") is None
     assert weights.content == before
+
+
+def test_a_copy_over_another_model(copy_model: CopyModel, weights: MemoryWeightFiles) -> None:
+    """Links of its own beside those of the one before, which are not deleted here; words other than the source's may be laid."""
+    laid = []
+    present = a_model("other", files=("/models/other.gguf",), digest="cd" * 32)
+    weights.content["/models/other.gguf"] = "other bytes"
+    copy_model.catalog.add_model(present)
+    row = copy_model.over("own", present, laid.append)
+    assert (row.name, row.owned, laid) == ("other", True, [row])
+    assert row.files[0] not in (OWN, "/models/other.gguf")
+    assert weights.content[row.files[0]] == weights.content[OWN]
+    assert weights.content["/models/other.gguf"] == "other bytes"
+    assert copy_model.catalog.find_model("other") == row
+    second = copy_model.over("ref", row)
+    assert (second.owned, second.files) == (False, (REF,))
+
+
+def test_words_of_the_caller_s_are_laid_over_a_copy(copy_model: CopyModel) -> None:
+    """In the place of those of its source."""
+    laid = []
+    assert copy_model("own", "alias", laid.append) == laid[0]

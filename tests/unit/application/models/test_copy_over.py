@@ -1,13 +1,14 @@
 """A copy onto a name that is taken."""
 
 import asyncio
+import threading
 
 import pytest
 
 from blazar.application.models.copy_model import CopyModel
 from blazar.application.models.copy_over import CopyOver
 from blazar.application.models.remove_model import RemoveModel
-from blazar.domain.errors import BadName, Conflict, ModelNotFound, NotFound
+from blazar.domain.errors import BadName, Conflict, ModelNotFound, NotFound, StoreTrouble
 from blazar.domain.overlay import Overlay
 from blazar.domain.records import Model
 from tests.fakes.catalog import MemoryModelCatalog, a_model
@@ -79,3 +80,50 @@ def test_what_is_refused_takes_nothing_away(rig: Rig) -> None:
     with pytest.raises(NotFound):
         rig.copied("base", "other")
     assert rig.names() == ["base", "other"]
+
+
+def test_what_was_there_leaves_no_file(rig: Rig) -> None:
+    """Of the model before and of the words that lay over it; as often as it is done."""
+    adapter = "/models/other%40lora-1.gguf"
+    rig.weights.content[adapter] = adapter
+    rig.overlays.keep("other", Overlay(adapters=(adapter, BASE)), {})
+    for _ in range(3):
+        row = rig.copied("base", "other")
+        assert set(rig.weights.content) == {BASE, *row.files}
+
+
+@pytest.mark.parametrize("error", [StoreTrouble, ValueError])
+@pytest.mark.parametrize("what", ["carry", "link", "replace_model"])
+def test_where_the_copy_fails_what_was_there_stays(
+    rig: Rig, what: str, error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However, and at whichever step: row, files and words."""
+
+    def fails(*_: object) -> None:
+        raise error("no")
+
+    rig.overlays.keep("other", Overlay(system="old"), {})
+    before = rig.catalog.list_models(), dict(rig.weights.content)
+    with monkeypatch.context() as patched:
+        kind = {"carry": rig.overlays, "link": rig.weights, "replace_model": rig.catalog}[what]
+        patched.setattr(kind, what, fails)
+        with pytest.raises(error):
+            rig.copied("base", "other")
+    assert (rig.catalog.list_models(), rig.weights.content) == before
+    assert rig.overlays.find("other") == Overlay(system="old")
+
+
+def test_the_names_are_looked_through_off_the_loop(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process may hold the catalog for seconds."""
+    loop, looked = threading.get_ident(), list[bool]()
+    real = rig.catalog.list_models
+
+    def list_models() -> list[Model]:
+        looked.append(threading.get_ident() == loop)
+        return real()
+
+    monkeypatch.setattr(rig.catalog, "list_models", list_models)
+    rig.copied("base", "other")
+    rig.copied("base", "third")
+    assert looked
+    assert not any(looked)

@@ -179,19 +179,21 @@ def test_an_overlay_goes_with_a_copy_and_with_its_model(rig: Rig) -> None:
     assert [*rig.overlays.kept] == ["twin"]
 
 
+@pytest.mark.parametrize("error", [StoreTrouble, ValueError])
 @pytest.mark.parametrize("more", [{}, {"files": {"m.gguf": DIGEST}}])
 def test_a_configuration_that_cannot_say_it_leaves_no_row(
-    rig: Rig, more: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    rig: Rig, more: dict[str, Any], error: type[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that was there before stays."""
+    """One that was there before stays, with its files and its words, whichever model it was."""
 
-    def refuse(*_: object) -> None:
-        raise StoreTrouble("read-only")
+    def refuse(*_: object, **__: object) -> None:
+        raise error("read-only")
 
     rig.create("old")
+    rig.create("far", SYSTEM._replace(base="other"))
+    before = rig.catalog.list_models(), dict(rig.weights.content), dict(rig.overlays.kept)
     monkeypatch.setattr(rig.overlays, "keep", refuse)
-    for name in ("new", "old"):
-        with pytest.raises(StoreTrouble):
+    for name in ("new", "old", "far"):
+        with pytest.raises(error):
             rig.create(name, SYSTEM._replace(base="" if more else "base"), **more)
-    assert "new" not in rig.names()
-    assert ("old" in rig.names()) or more
+    assert (rig.catalog.list_models(), rig.weights.content, rig.overlays.kept) == before

@@ -10,7 +10,7 @@ from blazar.adapters.store.catalog import SqliteModelCatalog
 from blazar.adapters.store.database import Database
 from blazar.application.models.import_model import ImportModel
 from blazar.application.ports.weights import FileFacts
-from blazar.domain.errors import BadModelFile, BadName, Conflict, Malformed, NotFound
+from blazar.domain.errors import BadModelFile, BadName, Conflict, Malformed, NotFound, StoreTrouble
 from blazar.domain.kinds import Weights
 from blazar.domain.records import Model
 from tests.fakes.catalog import MemoryModelCatalog
@@ -283,3 +283,21 @@ def test_a_name_in_other_letters_is_the_one_that_is_there(
     with pytest.raises(Conflict, match="'zed' exists already"):
         import_model(OTHER, "ZED")
     assert weights.content == before
+
+
+def test_an_import_over_another_model(
+    import_model: ImportModel, catalog: MemoryModelCatalog, weights: MemoryWeightFiles
+) -> None:
+    """Its links lie beside; where its words cannot be laid, the model before is there as it was."""
+    present = import_model(FILE, "m").model
+    before = dict(weights.content)
+
+    def refuse(_: Model) -> None:
+        raise StoreTrouble("no")
+
+    with pytest.raises(StoreTrouble):
+        import_model.over(OTHER, present, refuse)
+    assert (catalog.list_models(), weights.content) == ([present], before)
+    row = import_model.over(OTHER, present, lambda _: None)
+    assert (row.name, row.digest, catalog.list_models()) == ("m", "cd" * 32, [row])
+    assert weights.content == {**before, row.files[0]: OTHER}

@@ -10,7 +10,7 @@ import pytest
 from blazar.adapters.files.overlays import DiskOverlays
 from blazar.adapters.files.placements import DiskPlacements
 from blazar.application.models.copy_model import CopyModel
-from blazar.application.models.name_turns import NameTurns
+from blazar.application.models.name_turns import LoopTurns, NameTurns
 from blazar.application.models.pulling import Step, Wish
 from blazar.application.models.remove_model import RemoveModel
 from blazar.application.supervise.launch_plan import parts_beside
@@ -296,7 +296,7 @@ def test_who_removes_waits_for_no_download(rig: PullRig) -> None:
     rig.offers(REF, [FILE], Words(system="old"))
     rig.pull(REF)
     rig.offers(REF, [(Role.WEIGHTS, "Tiny-F16.gguf", SMALL.build())], Words(system="new"))
-    turns = NameTurns(lambda: rig.landing)
+    turns = LoopTurns(NameTurns(lambda: rig.landing), FakeClock())
 
     def met(_: object) -> None:
         asyncio.run(RemoveModel(rig.catalog, rig.weights, None, rig.overlays, turns)("tiny-f16"))

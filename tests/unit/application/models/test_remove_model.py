@@ -8,9 +8,10 @@ import pytest
 
 from blazar.application.models.remove_model import RemoveModel
 from blazar.application.supervise.views import Supervising
-from blazar.domain.errors import ModelNotFound, StoreTrouble
+from blazar.domain.errors import BadConfig, ModelNotFound, StoreTrouble
 from blazar.domain.records import Model
 from tests.fakes.catalog import MemoryModelCatalog, a_model
+from tests.fakes.overlays import MemoryOverlays
 from tests.fakes.weights import MemoryWeightFiles, some_facts
 
 OWN, REF = "/models/own.gguf", "/elsewhere/ref.gguf"
@@ -136,3 +137,57 @@ def test_a_catalog_that_is_slow_holds_nobody_up(catalog: MemoryModelCatalog, wei
         await removing
 
     asyncio.run(main())
+
+
+class _Stubborn(MemoryOverlays):
+    """Of a configuration that cannot be changed now: told beforehand, or only when it is tried."""
+
+    def __init__(self, *, told: bool) -> None:
+        super().__init__()
+        self._told = told
+
+    def check_forgettable(self, name: str) -> None:
+        if self._told:
+            self.forget(name)
+
+    def forget(self, name: str) -> None:
+        raise BadConfig(["not now"])
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_words_that_cannot_be_taken_away_keep_the_model_listed(
+    catalog: MemoryModelCatalog, weights: MemoryWeightFiles, *, told: bool
+) -> None:
+    """So that `rm` can be repeated; where it can be told beforehand nothing is evicted and no file goes."""
+    supervisor = _Supervisor(weights)
+    with pytest.raises(BadConfig):
+        asyncio.run(RemoveModel(catalog, weights, supervisor, _Stubborn(told=told))("own"))
+    assert catalog.find_model("own") is not None
+    assert (supervisor.asked == [], weights.missing((OWN,)) is None) == (told, told)
+    asyncio.run(RemoveModel(catalog, weights, supervisor, MemoryOverlays())("own"))
+    assert catalog.find_model("own") is None
+
+
+def test_what_took_a_model_s_place_keeps_what_is_its_own(
+    catalog: MemoryModelCatalog, weights: MemoryWeightFiles
+) -> None:
+    """Only what nobody names any more goes; what cannot be deleted is no failure."""
+    remove = RemoveModel(catalog, weights, None, MemoryOverlays())
+    before = catalog.find_model("own")
+    assert before is not None
+    assert remove.replaced(before, lambda: before) is before
+    assert weights.missing((OWN,)) is None
+    (link,), _ = weights.link("own@new", (REF,))
+    newer = a_model("own", files=(link,))
+    catalog.replace_model(newer)
+    remove.replaced(before, lambda: newer)
+    assert (weights.missing((OWN,)), weights.missing((link,))) == (OWN, None)
+
+
+def test_an_evicted_name_is_removed_from_nowhere(catalog: MemoryModelCatalog, weights: MemoryWeightFiles) -> None:
+    """Only what runs under it ends; without a daemon nothing does."""
+    supervisor = _Supervisor(weights)
+    asyncio.run(RemoveModel(catalog, weights, supervisor).evict("own"))
+    asyncio.run(RemoveModel(catalog, weights, None).evict("own"))
+    assert supervisor.asked == [("own", False, "removed", True)]
+    assert catalog.find_model("own") is not None
