@@ -267,11 +267,18 @@ _SIGNS: Final = (
 )
 
 
+_SIGN: Final = re.compile(b"|".join(map(re.escape, _SIGNS)))
+_SHORT: Final = 1024
+"""Bytes below which one pattern is faster than so many searches, of which each begins by fetching its code: 10 µs of a first token's way."""
+
+
 def plain(raw: bytes) -> bool:
     """Whether no trigger can suspect a thing: most chats without tools. Costs a quarter of asking each of them."""
-    for sign in _SIGNS:
-        if sign in raw:
+    if len(raw) < _SHORT:
+        if _SIGN.search(raw) is not None:
             return False
+    elif any(sign in raw for sign in _SIGNS):
+        return False
     return raw.count(b"{") <= _FEW_OBJECTS and _NOTHING_SAID.search(raw) is None
 
 
