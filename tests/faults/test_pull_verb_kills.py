@@ -21,8 +21,8 @@ from tests.support.gguf_files import tiny
 from tests.support.model_registry import ModelRegistry
 from tests.support.registry_faults import Fault, Stored
 
-CONNECTIONS = 4
-"""What has come and was not read yet is in the kernel, some MiB of each connection where the disk is slow: as good as not sent."""
+CONNECTIONS = 8
+"""As many as by default. What has come and was not read yet is in the kernel, some MiB of each where the disk is slow: as good as not sent."""
 SPEED = 32 << 20
 """Bytes a second of all connections, where the file is so small that what a kernel holds of them would be much of it."""
 HELD = 1 << 16
