@@ -68,7 +68,7 @@ def test_an_address_of_which_a_hash_is_kept_must_be_said() -> None:
 )
 def test_one_model_gets_one_row_unless_somebody_names_another(wish: Wish, rows: list[object], name: str) -> None:
     """By verb and by API alike: what was pulled by one is renewed by the other."""
-    assert row_name(wish, PARCEL, "tiny-q8_0", rows) == name  # type: ignore[arg-type]
+    assert row_name(wish, PARCEL, "tiny-q8_0", rows) == name  # type: ignore[arg-type] # it reads a few fields of them
 
 
 def test_copies_of_another_version_are_told() -> None:

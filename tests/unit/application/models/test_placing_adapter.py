@@ -96,7 +96,7 @@ def test_who_died_over_an_adapter_is_followed_by_the_next(place: PlaceAdapter, t
         told.append(text)
         noted(path, text)
 
-    linked.landing.keep_note = once  # type: ignore[method-assign]
+    linked.landing.keep_note = once  # type: ignore[method-assign] # it fails once
     with pytest.raises(SystemExit):
         linked("a", shipment)
     assert (tmp_path / "adapters" / "a.gguf").exists()

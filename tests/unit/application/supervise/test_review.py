@@ -52,7 +52,7 @@ def test_what_no_flag_says_is_no_change() -> None:
 def test_another_file_at_the_same_path_is_a_change() -> None:
     """An adapter that was pulled anew, a template that was edited; of what children write themselves nothing follows."""
     files, stamps = AnyWeightFiles(), {"/l/a.gguf": "1", "/t.jinja": "1", "/lookup": "1"}
-    files.stamp = lambda path: stamps.get(path, "")  # type: ignore[method-assign]
+    files.stamp = lambda path: stamps.get(path, "")  # type: ignore[method-assign] # files that are written anew
     words = ("--chat-template-file", "/t.jinja", "--lookup-cache-dynamic", "/lookup")
     said, drivers = {"loras": ["/l/a.gguf:0.5"], "extra_args": list(words)}, {LLAMACPP.kind: LLAMACPP}
     planner = a_planner(FakeCensus(), {"m": said}, files, drivers=drivers)
