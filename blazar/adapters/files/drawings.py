@@ -122,21 +122,6 @@ def facts_of_set(main: Looked, parts: Parts) -> FileFacts:
     )
 
 
-class _Elsewhere(NamedTuple):
-    """What the header of a file elsewhere says of it."""
-
-    shapes: Mapping[str, tuple[int, ...]]
-    arch: str = ""
-
-    @property
-    def drawing(self) -> Drawing | None:
-        return drawing_of(self.shapes, self.arch)
-
-    @property
-    def part(self) -> str:
-        return part_of(self.shapes, self.arch)
-
-
 def vet_source(source: Source, roles: Sequence[str]) -> None:
     """Raises `PartsMissing` for a diffusion model elsewhere that needs more than `roles`, and `WrongPart` for a part of one by itself.
 
@@ -163,13 +148,18 @@ def vet_part_source(source: Source, role: str) -> None:
     _check_role(source.name, role, found.drawing, found.part)
 
 
-def _read_elsewhere(source: Source) -> _Elsewhere:
+def _elsewhere(shapes: Mapping[str, tuple[int, ...]], arch: str = "") -> Looked:
+    """What a header alone says of a file that is not here."""
+    return Looked("", 0, "", shapes, arch, "", 0)
+
+
+def _read_elsewhere(source: Source) -> Looked:
     low = source.name.lower()
     if low.endswith(GGUF) or _begins_as_gguf(source):  # a registry of layers calls them by no file's name
         header = parse_source(source)
         shapes = {row.name: row.shape[::-1] for row in header.tensors}
-        return _Elsewhere(shapes, str(header.metadata.get("general.architecture", "")))
-    return _Elsewhere(shapes_in_source(source) if low.endswith((".safetensors", ".sft")) else {})
+        return _elsewhere(shapes, str(header.metadata.get("general.architecture", "")))
+    return _elsewhere(shapes_in_source(source) if low.endswith((".safetensors", ".sft")) else {})
 
 
 def _begins_as_gguf(source: Source) -> bool:
