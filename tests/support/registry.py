@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from blazar.application.ports.remote import Offer, RemoteFile
 from tests.support.gguf_files import Gguf
+from tests.support.outflow import Outflow
 from tests.support.registry_faults import Faults, Serving, Stored
 
 
@@ -29,7 +30,11 @@ class Blob:
 
     def __init__(self, front: bytes, size: int | None = None, *, ranges: bool = True) -> None:
         self.front, self.size, self.ranges = front, len(front) if size is None else size, ranges
-        self.sent = 0
+        self.out = Outflow()
+
+    @property
+    def sent(self) -> int:
+        return self.out.total
 
     def part(self, start: int, end: int) -> bytes:
         piece = self.front[start:end]
@@ -168,9 +173,7 @@ def _send_blob(request: BaseHTTPRequestHandler, asked: Asked, blob: Blob) -> Non
     request.send_header("content-length", str(end - start))
     request.end_headers()
     for at in range(start, end, 1 << 16):
-        piece = blob.part(at, min(at + (1 << 16), end))
-        request.wfile.write(piece)
-        blob.sent += len(piece)
+        blob.out.send(request.connection, blob.part(at, min(at + (1 << 16), end)))
 
 
 def weights(file: Gguf, name: str = "m.gguf") -> tuple[RemoteFile, Blob]:

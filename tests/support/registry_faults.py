@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
+from tests.support.outflow import Outflow
+
 _RANGE = re.compile(r"bytes=(\d+)-(\d*)")
 _MOST = 1 << 22
-"""Bytes of one `sendfile`, which are counted when it returns: what was sent is known as exactly."""
+"""Bytes of one piece where no rate is set."""
 
 
 @dataclass
@@ -51,15 +53,13 @@ class Stored:
     etag: str | None = '"v1"'
     headers: tuple[tuple[str, str], ...] = ()
     asked: list[str] = field(default_factory=list)
-    sent: int = 0
+    out: Outflow = field(default_factory=Outflow)
     began: threading.Event = field(default_factory=threading.Event)
     """Set when the first body begins."""
-    _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def count(self, sent: int) -> None:
-        """From any thread."""
-        with self._lock:
-            self.sent += sent
+    @property
+    def sent(self) -> int:
+        return self.out.total
 
     @property
     def size(self) -> int:
@@ -177,8 +177,7 @@ class Serving:
         if fault.flip >= 0 and self._faults.spoils(fault, start, end):
             self._pieces(fault, start, fault.flip)
             (byte,) = self._read(fault.flip, fault.flip + 1)
-            self._socket.sendall(bytes([byte ^ 1]))
-            self._stored.count(1)
+            self._stored.out.send(self._socket, bytes([byte ^ 1]))
             start = fault.flip + 1
         self._pieces(fault, start, end)
 
@@ -193,16 +192,10 @@ class Serving:
 
     def _piece(self, start: int, end: int) -> None:
         if isinstance(self._stored.data, bytes):
-            self._socket.sendall(memoryview(self._stored.data)[start:end])
-            self._stored.count(end - start)
+            self._stored.out.send(self._socket, memoryview(self._stored.data)[start:end])
             return
         with self._stored.data.open("rb") as file:
-            while start < end:
-                count = os.sendfile(self._socket.fileno(), file.fileno(), start, end - start)
-                if count == 0:
-                    raise ConnectionAbortedError
-                start += count
-                self._stored.count(count)
+            self._stored.out.send_file(self._socket, file, start, end)
 
     def _read(self, start: int, end: int) -> bytes:
         if isinstance(self._stored.data, bytes):

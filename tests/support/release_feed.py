@@ -14,7 +14,7 @@ REPOSITORY = "ggml-org/llama.cpp"
 
 @dataclass
 class Served:
-    """One file and how badly it is served. `sent` are bytes that went out, `asked` its ranges in the order of arrival."""
+    """One file and how badly it is served. `asked` are its ranges in the order of arrival."""
 
     data: bytes
     ranges: bool = True
@@ -36,7 +36,6 @@ class Served:
     """Seconds between two blocks of 64 KiB."""
     asked: list[str] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
-    sent: int = 0
     started: threading.Event = field(default_factory=threading.Event)
 
 
@@ -141,7 +140,6 @@ class ReleaseHost(Registry):
                 served.spoil -= 1
                 piece = bytes([piece[0] ^ 1]) + piece[1:]
             request.wfile.write(piece)
-            served.sent += len(piece)
             if served.pace and self.closed.wait(served.pace):
                 break
         if cut < end:
