@@ -109,7 +109,10 @@ class Foundation:
             "blazar_log_dropped_total", "Log lines that could not be kept.", lambda: self.log.dropped
         )
         observed = Observations(self.events, self.clock)
-        return FanoutMeter(self.series, self.log.on_served, self.recent.on_served, observed.on_served)
+        listeners = self.log.on_served, self.recent.on_served, observed.on_served
+        meter = FanoutMeter(self.clock, self.series, *listeners)
+        self.recent.on_read = meter.settle
+        return meter
 
     @cached_property
     def doorway(self) -> Doorway:
@@ -185,4 +188,5 @@ class AuditSwitch:
         return self._dropped + (0 if self._log is None else self._log.dropped)
 
     async def aclose(self) -> None:
+        self._foundation.meter.settle()  # the access log, too, gets what ended last
         await self.turn(on=False)

@@ -1,7 +1,7 @@
 """The requests that ended last, in memory. Those that were about a model apart from all others: polling and guessing push none of them out."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from blazar.application.ports.clock import Clock
@@ -18,7 +18,10 @@ LONGEST: Final = 200
 
 
 class RecentRequests(Requests):
-    """Two rings. Told on the hot path: a request without oddities is kept as it came."""
+    """Two rings. Told beside the hot path: a request without oddities is kept as it came."""
+
+    on_read: Callable[[], None] | None = None
+    """Called before anything is looked up: whoever has something to tell yet does so now."""
 
     def __init__(self, clock: Clock, about_models: int = ABOUT_MODELS, others: int = OTHERS) -> None:
         self._wall = clock.wall
@@ -32,6 +35,8 @@ class RecentRequests(Requests):
         (self._about if served.model else self._others).append(Kept(self._wall(), served))
 
     def newest_first(self) -> Sequence[Kept]:
+        if self.on_read is not None:
+            self.on_read()
         return sorted((*self._about, *self._others), key=lambda kept: -kept.ended)
 
 

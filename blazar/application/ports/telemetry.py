@@ -1,6 +1,6 @@
 """Things we tell, never ask: every method may do nothing. The hot path calls these; they must cost a microsecond at most."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 
@@ -70,6 +70,10 @@ class Meter(Protocol):
     """Counters and histograms behind /metrics."""
 
     def on_served(self, served: Served) -> None: ...
+
+    def on_ended(self, tell: Callable[[], Served]) -> None:
+        """A request has ended. `tell` is called once, now or a moment later, and in any case before something is read from here."""
+        self.on_served(tell())
 
     def on_spawn(self, model: str, seconds: float) -> None: ...
 

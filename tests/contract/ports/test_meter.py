@@ -13,7 +13,7 @@ def prometheus() -> PrometheusMeter:
     return PrometheusMeter(FakeClock(), "1.0")
 
 
-@pytest.fixture(params=[MemoryMeter, prometheus, lambda: FanoutMeter(prometheus())])
+@pytest.fixture(params=[MemoryMeter, prometheus, lambda: FanoutMeter(FakeClock(), prometheus())])
 def meter(request):
     return request.param()
 
@@ -30,6 +30,13 @@ def test_reports_are_counted_in_clean_text(meter):
     lint_progress(before, after)
     assert sum(value for (name, _), value in after.values.items() if name == "blazar_requests_total") == 2
     assert sum(value for (name, _), value in after.values.items() if name == "blazar_crashes_total") == 1
+
+
+def test_what_has_ended_is_in_what_is_read(meter):
+    """However long a meter puts it off."""
+    meter.on_ended(a_served)
+    after = lint(meter.exposition())
+    assert sum(value for (name, _), value in after.values.items() if name == "blazar_requests_total") == 1
 
 
 def test_reading_changes_nothing(meter):

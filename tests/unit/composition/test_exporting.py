@@ -19,7 +19,7 @@ def ground(endpoint: str = "") -> Any:
     clock = FakeClock()
     series = PrometheusMeter(clock, "1")
     config = SimpleNamespace(otlp_endpoint=endpoint, otlp_service="box")
-    return SimpleNamespace(clock=clock, series=series, meter=FanoutMeter(series), config=config)
+    return SimpleNamespace(clock=clock, series=series, meter=FanoutMeter(clock, series), config=config)
 
 
 def test_nothing_is_sent_and_nothing_loaded_without_an_address():

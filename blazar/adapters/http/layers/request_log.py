@@ -6,6 +6,7 @@ It starts and ends every request's record; what happens between is none of its b
 import logging
 import re
 from collections.abc import Awaitable, Callable
+from functools import partial
 from itertools import count
 from typing import Final
 
@@ -59,7 +60,7 @@ def request_log(app: App, doors: Doors) -> App:
             if not watch.begun:
                 await refuse(scope, watch, Fault(teaching.internal(trace)))
         finally:
-            doors.meter.on_served(_served(scope, record, now()))
+            doors.meter.on_ended(partial(_served, scope, record, now()))
 
     return layer
 

@@ -12,7 +12,8 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from hypercorn.asyncio.task_group import TaskGroup, _handle
-from hypercorn.protocol.http_stream import HTTPStream
+from hypercorn.protocol.events import EndBody, StreamClosed
+from hypercorn.protocol.http_stream import ASGIHTTPState, HTTPStream
 
 from blazar.adapters.http.asgi import ARRIVED, Message
 
@@ -151,6 +152,12 @@ class PlainStream(HTTPStream):
         """A piece of the body, or its end."""
         if not self.closed:
             await self._inbox.put({"type": "http.request", "body": part, "more_body": more})
+
+    async def _send_closed(self) -> None:
+        """Everything is said. Hypercorn has a log of its own to tell here, which is never on: ours is a layer's."""
+        await self.send(EndBody(stream_id=self.stream_id))
+        self.state = ASGIHTTPState.CLOSED
+        await self.send(StreamClosed(stream_id=self.stream_id))
 
     async def close(self) -> None:
         """Nobody reads the answer any more, or it is over."""

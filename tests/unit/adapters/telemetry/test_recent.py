@@ -16,6 +16,13 @@ def test_the_newest_come_first():
     assert (first.ended, first.at) == (EPOCH, EPOCH - 0.25)
 
 
+def test_what_is_told_late_is_told_before_it_is_looked_up():
+    """Whoever puts it off is asked for it first."""
+    recent = RecentRequests(FakeClock())
+    recent.on_read = lambda: recent.on_served(a_served(trace="late"))
+    assert [kept.served.trace for kept in recent.newest_first()] == ["late"]
+
+
 def test_polling_pushes_no_story_out():
     """What was about no model has a ring of its own, a smaller one."""
     recent = RecentRequests(FakeClock(), about_models=3, others=2)
