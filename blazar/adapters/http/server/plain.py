@@ -143,20 +143,13 @@ class PlainProtocol:
             stock.server,
             self._answer,
             _STREAM,
-        )
+        ).puts(self._say)
         stream.begin(head.method, head.target, head.headers, dict(stock.state), body)
 
     async def _answer(self, event: StreamEvent) -> None:
         """From the application."""
         if isinstance(event, Body):
-            data = event.data
-            if self._chunked:
-                data = b"%x\r\n%b\r\n" % (len(data), data)
-            elif (left := self._owed - len(data)) >= 0:
-                self._owed = left
-            else:
-                raise ValueError("more bytes than the announced length")
-            await self._send(RawData(data))
+            await self._say(event.data)
         elif isinstance(event, Response):
             await self._send(RawData(self._head(event)))
         elif isinstance(event, EndBody):
@@ -164,6 +157,16 @@ class PlainProtocol:
             await self._send(RawData(b"0\r\n\r\n" if self._chunked else b""))
         elif isinstance(event, StreamClosed):
             await self._end()
+
+    async def _say(self, data: bytes) -> None:
+        """A piece of the body."""
+        if self._chunked:
+            data = b"%x\r\n%b\r\n" % (len(data), data)
+        elif (left := self._owed - len(data)) >= 0:
+            self._owed = left
+        else:
+            raise ValueError("more bytes than the announced length")
+        await self._send(RawData(data))
 
     def _head(self, response: Response) -> bytes:
         self._chunked, self._owed = response.status_code not in _NO_BODY, 0

@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from hypercorn.asyncio.task_group import TaskGroup, _handle
 from hypercorn.protocol.events import EndBody, StreamClosed
 from hypercorn.protocol.http_stream import ASGIHTTPState, HTTPStream
+from hypercorn.utils import suppress_body
 
 from blazar.adapters.http.asgi import ARRIVED, Message
 
@@ -117,6 +118,13 @@ class PlainStream(HTTPStream):
     scope: Any  # an ASGI scope, in our words and not in the typed ones of the server
     task_group: TaskGroup
     _inbox: Inbox
+    _usual = False
+    """The answer has a body, and nothing comes behind that."""
+
+    def puts(self, say: Callable[[bytes], Awaitable[None]]) -> "PlainStream":
+        """Where the pieces of a body go, without an event for each; itself."""
+        self._say = say
+        return self
 
     def begin(
         self, method: str, target: bytes, headers: list[tuple[bytes, bytes]], state: dict[str, Any], body: bytes | None
@@ -152,6 +160,20 @@ class PlainStream(HTTPStream):
         """A piece of the body, or its end."""
         if not self.closed:
             await self._inbox.put({"type": "http.request", "body": part, "more_body": more})
+
+    async def app_send(self, message: Any) -> None:
+        """From the app. What comes once a token goes the short way; everything else is the stock stream's to judge."""
+        kind = None if message is None else message["type"]
+        if kind == "http.response.body" and self._usual and self.state is ASGIHTTPState.RESPONSE:
+            if body := message.get("body", b""):
+                await self._say(bytes(body))
+            if not message.get("more_body", False):
+                await self._send_closed()
+            return
+        await super().app_send(message)
+        if kind == "http.response.start":
+            told = self.response
+            self._usual = not (suppress_body(self.scope["method"], int(told["status"])) or told.get("trailers", False))
 
     async def _send_closed(self) -> None:
         """Everything is said. Hypercorn has a log of its own to tell here, which is never on: ours is a layer's."""
