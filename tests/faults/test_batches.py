@@ -13,7 +13,7 @@ import pytest
 
 from tests.faults.conftest import CHAOS, StubDaemon
 from tests.support.batch_calls import CHAT, EDGE, chat_line, ended, form, lines_of, look, make, upload
-from tests.support.daemon import WATCHDOG, Daemon, wait_until
+from tests.support.daemon import WATCHDOG, Daemon, paused, wait_until
 from tests.support.engine import recorded
 
 KEYS = """
@@ -79,6 +79,17 @@ def test_a_stopped_daemon_goes_on_too(stub_daemon: StubDaemon) -> None:
     assert sorted(line["custom_id"] for line in told) == ["a", "b"]
 
 
+def row_of(daemon: Daemon) -> dict[str, Any]:
+    """Of `m`, which is loaded."""
+    row: dict[str, Any]
+    (row,) = (one for one in daemon.ask("GET", "/api/ps").json()["models"] if one["name"] == "m")
+    return row
+
+
+def people_waiting(daemon: Daemon) -> int:
+    return sum(one["waiting"] for one in row_of(daemon)["queued"] if one["work"] == "interactive")
+
+
 def test_people_come_first(cases: Daemon) -> None:
     """While anybody waits for the model nothing of a batch is asked: at most the one request under way is in front."""
     daemon = cases
@@ -90,8 +101,10 @@ def test_people_come_first(cases: Daemon) -> None:
         )
         for n in range(3)
     ]
-    for person in people:
-        person.start()
+    with paused(row_of(daemon)["pid"]):  # or a slow machine ends the first before all have come
+        for person in people:
+            person.start()
+        assert wait_until(lambda: people_waiting(daemon) == len(people), WATCHDOG)
     for person in people:
         person.join(WATCHDOG)
     assert ended(daemon, batch)["status"] == "completed"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.faults.streams import PATHS, RawClient, body_for
-from tests.support.daemon import WATCHDOG, Daemon, wait_until
+from tests.support.daemon import WATCHDOG, Daemon, paused, wait_until
 from tests.support.engine import recorded
 
 Calls = Callable[..., list[dict[str, Any]]]
@@ -31,6 +31,11 @@ def closings(home: Path) -> int:
 
 def waiting(daemon: Daemon) -> int:
     return sum(row["waiting"] for row in daemon.ask("GET", "/api/ps").json()["models"])
+
+
+def child_of(daemon: Daemon) -> int:
+    (pid,) = (row["pid"] for row in daemon.ask("GET", "/api/ps").json()["models"] if row["name"] == "m")
+    return int(pid)
 
 
 def idle(daemon: Daemon) -> bool:
@@ -69,8 +74,10 @@ def test_a_queued_request_that_is_cancelled_never_reaches_the_child(
     """And the answer that is being given goes on to its end (K3, K4)."""
     with RawClient(cases.port, PATHS["openai"], body_for("first stub:tokens=25 stub:interval_ms=20")) as first:
         first.read_until(b"\n\n")
-        with RawClient(cases.port, PATHS[dialect], body_for("cancelled", stream=stream)):
-            assert wait_until(lambda: waiting(cases) == 1, WATCHDOG)
+        with paused(child_of(cases)):
+            with RawClient(cases.port, PATHS[dialect], body_for("cancelled", stream=stream)):
+                assert wait_until(lambda: waiting(cases) == 1, WATCHDOG)
+            assert wait_until(lambda: waiting(cases) == 0, WATCHDOG)
         assert b"[DONE]" in first.read_all()
     assert cases.ask("POST", PATHS[dialect], body_for("last", stream=False)).status == 200
     assert not any("cancelled" in str(call) for call in calls())
@@ -93,12 +100,12 @@ def test_an_impatient_crowd_costs_the_child_nothing(cases: Daemon, calls: Calls)
     """An editor's abandoned requests pile up nowhere: those whose client has gone are dropped from the line (L10, K4)."""
     with RawClient(cases.port, PATHS["openai"], body_for("stub:tokens=30 stub:interval_ms=20")) as first:
         first.read_until(b"\n\n")
-        crowd = [
-            RawClient(cases.port, "/v1/completions", body_of("/v1/completions", "fim", stream=False)) for _ in range(60)
-        ]
-        assert wait_until(lambda: waiting(cases) == 60, WATCHDOG)
-        for client in crowd:
-            client.close()
-        assert wait_until(lambda: waiting(cases) == 0, WATCHDOG)
+        with paused(child_of(cases)):
+            body = body_of("/v1/completions", "fim", stream=False)
+            crowd = [RawClient(cases.port, "/v1/completions", body) for _ in range(60)]
+            assert wait_until(lambda: waiting(cases) == 60, WATCHDOG)
+            for client in crowd:
+                client.close()
+            assert wait_until(lambda: waiting(cases) == 0, WATCHDOG)
         assert b"[DONE]" in first.read_all()
     assert calls("/v1/completions") == []

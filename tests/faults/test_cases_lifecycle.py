@@ -10,7 +10,7 @@ import pytest
 
 from tests.faults.conftest import StubDaemon
 from tests.faults.streams import PATHS, body_for
-from tests.support.daemon import Answer, Daemon, alive, wait_until
+from tests.support.daemon import WATCHDOG, Answer, Daemon, alive, wait_until
 from tests.support.engine import recorded
 
 
@@ -32,10 +32,10 @@ def test_a_dead_child_is_not_listed(cases: Daemon) -> None:
     assert chat(cases).status == 200
     pid = pid_of(cases)
     os.kill(pid, signal.SIGKILL)
-    assert wait_until(lambda: "m" not in names(cases), 20)
-    assert wait_until(lambda: not Path(f"/proc/{pid}").exists(), 20)
+    assert wait_until(lambda: "m" not in names(cases), WATCHDOG)
+    assert wait_until(lambda: not Path(f"/proc/{pid}").exists(), WATCHDOG)
     for file in ("m.pid", "m.apikey"):
-        assert wait_until(lambda file=file: not (cases.run_dir / file).exists(), 20), file
+        assert wait_until(lambda file=file: not (cases.run_dir / file).exists(), WATCHDOG), file
     assert chat(cases).status == 200
 
 
@@ -45,8 +45,8 @@ def test_a_child_that_is_healthy_but_cannot_infer_is_replaced(cases: Daemon) -> 
     first = pid_of(cases, "third")
     for _ in range(3):
         assert chat(cases, "third", "stub:fail=500").status == 500
-    assert wait_until(lambda: not alive(first), 30)
-    assert wait_until(lambda: chat(cases, "third").status == 200, 30)
+    assert wait_until(lambda: not alive(first), WATCHDOG)
+    assert wait_until(lambda: chat(cases, "third").status == 200, WATCHDOG)
     assert pid_of(cases, "third") != first
 
 
@@ -97,7 +97,7 @@ def test_every_way_of_unloading_gives_the_child_its_grace(stub_daemon: StubDaemo
     assert daemon.ask("POST", "/api/evict", {"model": "m"}).status == 200
     assert asked() == 1
     assert daemon.ask("POST", "/api/chat", body_for("hi", stream=False) | {"keep_alive": 0}).status == 200
-    assert wait_until(lambda: asked() == 2, 30)
+    assert wait_until(lambda: asked() == 2, WATCHDOG)
     assert chat(daemon).status == 200
     assert chat(daemon, "other").status == 200
     assert asked() == 3
@@ -129,6 +129,8 @@ def test_a_child_that_will_not_stop_holds_nobody_up(cases: Daemon) -> None:
     evict = lambda: answers.append(cases.ask("POST", "/api/evict", {"model": "deaf", "force": True}))  # noqa: E731
     evicting = threading.Thread(target=evict)
     evicting.start()
+    told = cases.home / "record.jsonl"
+    assert wait_until(lambda: any(row["pid"] == pid for row in recorded(told, "term")), WATCHDOG)
     assert chat(cases, "other").status == 200
     assert cases.ask("GET", "/api/ps").status == 200
     assert alive(pid)

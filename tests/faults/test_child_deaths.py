@@ -3,6 +3,7 @@
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from blazar.domain import teaching
 from blazar.domain.manners import LARGEST_ANSWER
 from tests.faults.conftest import StubDaemon
 from tests.faults.streams import PATHS, RawClient, body_for
-from tests.support.daemon import WATCHDOG, alive, wait_until
+from tests.support.daemon import WATCHDOG, Daemon, alive, paused, wait_until
 from tests.support.engine import recorded
 
 ERROR_END = {
@@ -18,6 +19,13 @@ ERROR_END = {
     "ollama": b'{"error":',
     "anthropic": b"event: error",
 }
+
+
+def row_of(daemon: Daemon) -> dict[str, Any]:
+    """Of the only model that is loaded."""
+    row: dict[str, Any]
+    (row,) = daemon.ask("GET", "/api/ps").json()["models"]
+    return row
 
 
 @pytest.mark.parametrize("dialect", PATHS)
@@ -83,7 +91,7 @@ def test_a_killed_daemon_leaves_no_child(stub_daemon: StubDaemon) -> None:
     children = daemon.children()
     assert len(children) == 1
     daemon.kill()
-    assert wait_until(lambda: not alive(children[0]), 20), "the child outlived its daemon"
+    assert wait_until(lambda: not alive(children[0]), WATCHDOG), "the child outlived its daemon"
 
 
 def test_the_next_daemon_starts_cleanly_after_a_kill(stub_daemon: StubDaemon) -> None:
@@ -120,8 +128,10 @@ def test_a_queued_request_whose_client_left_never_reaches_the_child(stub_daemon:
     daemon = stub_daemon()
     with RawClient(daemon.port, PATHS["openai"], body_for("first stub:tokens=30 stub:interval_ms=30")) as first:
         first.read_until(b"\n\n")
-        with RawClient(daemon.port, PATHS["openai"], body_for("cancelled")):
-            assert wait_until(lambda: daemon.ask("GET", "/api/ps").json()["models"][0]["waiting"] == 1, WATCHDOG)
+        with paused(row_of(daemon)["pid"]):
+            with RawClient(daemon.port, PATHS["openai"], body_for("cancelled")):
+                assert wait_until(lambda: row_of(daemon)["waiting"] == 1, WATCHDOG)
+            assert wait_until(lambda: row_of(daemon)["waiting"] == 0, WATCHDOG)
         assert b"[DONE]" in first.read_all()
     assert daemon.ask("POST", "/v1/chat/completions", body_for("last", stream=False)).status == 200
     assert not any("cancelled" in str(row) for row in recorded(record))

@@ -4,7 +4,7 @@ import pytest
 
 from tests.faults.conftest import StubDaemon
 from tests.faults.streams import PATHS, RawClient, body_for
-from tests.support.daemon import Daemon, wait_until
+from tests.support.daemon import WATCHDOG, Daemon, wait_until
 
 
 def running(daemon: Daemon) -> set[str]:
@@ -38,7 +38,7 @@ def test_keep_alive_zero_unloads_after_the_answer(stub_daemon: StubDaemon, spell
     """Every spelling of zero (L11)."""
     daemon = stub_daemon()
     assert chat(daemon, "m", keep_alive=spelling) == 200
-    assert wait_until(lambda: daemon.children() == [], 60)
+    assert wait_until(lambda: daemon.children() == [], WATCHDOG)
 
 
 def test_keep_alive_is_honoured_in_seconds_and_forever(stub_daemon: StubDaemon) -> None:
@@ -46,7 +46,7 @@ def test_keep_alive_is_honoured_in_seconds_and_forever(stub_daemon: StubDaemon) 
     daemon = stub_daemon()
     assert chat(daemon, "m", keep_alive=-1) == 200
     assert chat(daemon, "other", keep_alive="1s") == 200
-    assert wait_until(lambda: running(daemon) == {"m"}, 60)
+    assert wait_until(lambda: running(daemon) == {"m"}, WATCHDOG)
 
 
 def test_a_nonsense_keep_alive_is_a_400_with_a_sentence(stub_daemon: StubDaemon) -> None:

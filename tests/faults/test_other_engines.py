@@ -172,7 +172,7 @@ def test_a_worker_goes_with_its_server(sglang: Rig) -> None:
     worker = recorded(sglang.record, "start")[-1]["worker"]
     assert alive(worker)
     sglang.daemon.ask("POST", "/api/evict", {"model": "m"})
-    assert wait_until(lambda: not alive(worker), 30)
+    assert wait_until(lambda: not alive(worker), WATCHDOG)
     assert not list(sglang.daemon.run_dir.glob("m*.pid"))
 
 

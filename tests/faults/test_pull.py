@@ -18,14 +18,16 @@ from typing import Any
 import pytest
 
 from blazar.domain import teaching
-from tests.support.daemon import WATCHDOG, Daemon, wait_until
+from tests.support.daemon import WATCHDOG, Daemon, in_time, wait_until
 from tests.support.gguf_files import save_shards, tiny
 from tests.support.model_registry import ModelRegistry
 from tests.support.registry_faults import Fault, Stored
 
 SIZE = 12 << 20
 SLOW = 12 << 20
-"""Bytes a second: a second for all of it, long enough to come and go meanwhile."""
+"""Bytes a second: a second for all of it."""
+LONG = SLOW // 4
+"""Bytes a second where somebody has to come or to go meanwhile, also on a machine that is busy."""
 SOON = 2.0
 """Seconds in which Ctrl-C has ended a pull (case H9)."""
 HUB = "hf.co/me/Tiny-GGUF:Q4_0"
@@ -83,6 +85,8 @@ class Client:
         self.at: list[float] = []
         self.status = 0
         self.begun = threading.Event()
+        self.asked = time.monotonic()
+        """Before anything was told: a reader that is late makes no line come sooner after this."""
         self._connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=WATCHDOG)
         self._connection.request("POST", "/api/pull", json.dumps({"model": HUB, **more}))
         self._socket = self._connection.sock
@@ -114,6 +118,7 @@ class Client:
 
 def test_two_clients_share_one_transfer(rig: Rig) -> None:
     """Each byte is asked for once; whoever comes later hears where it is, and both hear the end."""
+    rig.spoil(Fault(rate=LONG))
     first = Client(rig.daemon)
     assert first.begun.wait(WATCHDOG)
     second = Client(rig.daemon)
@@ -135,7 +140,7 @@ def test_progress_is_told_at_most_ten_times_a_second(rig: Rig) -> None:
     client.end()
     moving = [at for at, line in zip(client.at, client.lines, strict=True) if 0 < line.get("completed", 0) < SIZE]
     assert len(moving) > 4
-    assert (len(moving) - 1) / (moving[-1] - moving[0]) <= 10.5
+    assert (len(moving) - 1) / (moving[-1] - client.asked) <= 10.5
     told = [line["completed"] for line in client.lines if "completed" in line]
     assert all(a <= b for a, b in pairwise(told))
 
@@ -153,9 +158,10 @@ def test_progress_of_several_files_is_told_as_seldom(rig: Rig, tmp_path: Path, n
     assert client.end()[-1]["status"] == "success"
     about = [(at, line) for at, line in zip(client.at, client.lines, strict=True) if "file" in line]
     ended = next(at for at, line in zip(client.at, client.lines, strict=True) if line["status"].startswith("verifying"))
-    paced = [at for at, _ in about if at < ended - 0.05]  # what is left comes at once with the status behind it
+    until = ended - 0.25  # what is left comes at once with the status behind it
+    paced = [at for at, _ in about if at < until]
     assert len(paced) > 4
-    assert len(paced) <= 10.5 * (ended - paced[0]) + 2
+    assert len(paced) <= 10.5 * (until - client.asked) + 2
     for name, data in whole.items():
         told = [line["completed"] for _, line in about if line["file"] == name]
         assert all(a <= b for a, b in pairwise(told))
@@ -164,6 +170,7 @@ def test_progress_of_several_files_is_told_as_seldom(rig: Rig, tmp_path: Path, n
 
 def test_the_leave_of_one_keeps_it_for_the_other(rig: Rig) -> None:
     """The transfer goes on as it was."""
+    rig.spoil(Fault(rate=LONG))
     first, second = Client(rig.daemon), Client(rig.daemon)
     assert first.begun.wait(WATCHDOG)
     assert second.begun.wait(WATCHDOG)
@@ -174,6 +181,7 @@ def test_the_leave_of_one_keeps_it_for_the_other(rig: Rig) -> None:
 
 def test_the_leave_of_both_stops_it_and_what_came_is_continued(rig: Rig) -> None:
     """Nothing is sent any more within a second or so; the next pull asks for the rest."""
+    rig.spoil(Fault(rate=LONG))
     clients = [Client(rig.daemon), Client(rig.daemon)]
     for client in clients:
         assert client.begun.wait(WATCHDOG)
@@ -184,12 +192,14 @@ def test_the_leave_of_both_stops_it_and_what_came_is_continued(rig: Rig) -> None
     sent = rig.stored.sent
     assert sent < SIZE
     assert rig.models() == []
+    rig.spoil()
     assert Client(rig.daemon).end()[-1]["status"] == "success"
     assert rig.stored.sent - SIZE < SIZE // 2, "what had come was not fetched again"
 
 
 def test_a_daemon_that_was_killed_goes_on_where_it_was(rig: Rig) -> None:
     """By a client of the next one; the right bytes, and no row before."""
+    rig.spoil(Fault(rate=LONG))
     client = Client(rig.daemon)
     assert client.begun.wait(WATCHDOG)
     assert wait_until(lambda: rig.stored.sent > SIZE // 3, WATCHDOG)
@@ -198,6 +208,7 @@ def test_a_daemon_that_was_killed_goes_on_where_it_was(rig: Rig) -> None:
     rig.daemon.start()
     assert rig.models() == []
     before = rig.stored.sent
+    rig.spoil()
     assert Client(rig.daemon).end()[-1]["status"] == "success"
     assert rig.stored.sent - before < SIZE
     shown = rig.daemon.ask("POST", "/api/show", {"model": HUB})
@@ -206,11 +217,12 @@ def test_a_daemon_that_was_killed_goes_on_where_it_was(rig: Rig) -> None:
 
 def test_a_stop_of_the_daemon_ends_pulls_and_says_so(rig: Rig) -> None:
     """At once, with a sentence for whoever waits: what came is kept, as where a client leaves."""
+    rig.spoil(Fault(rate=LONG))
     client = Client(rig.daemon)
     assert client.begun.wait(WATCHDOG)
     began = time.monotonic()
     assert rig.daemon.stop() == 0
-    assert time.monotonic() - began < 10
+    assert in_time(time.monotonic() - began, 10)
     assert client.end()[-1] == {"error": teaching.pull_shutting_down()}
 
 
@@ -266,6 +278,7 @@ def test_a_byte_that_was_flipped_is_never_published(rig: Rig) -> None:
 
 def test_h9_ctrl_c_on_the_verb_leaves_with_130_and_stops_the_daemon_s_pull(rig: Rig) -> None:
     """It says what is kept and how to go on; the verb goes on from there."""
+    rig.spoil(Fault(rate=LONG))
     words = [sys.executable, "-m", "blazar", "pull", f"{HUB}"]
     with subprocess.Popen(
         words, env=rig.daemon.env, cwd=rig.daemon.home, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
@@ -274,7 +287,7 @@ def test_h9_ctrl_c_on_the_verb_leaves_with_130_and_stops_the_daemon_s_pull(rig: 
         began = time.monotonic()
         verb.send_signal(signal.SIGINT)
         _, said = verb.communicate(timeout=WATCHDOG)
-        assert time.monotonic() - began < SOON
+        assert in_time(time.monotonic() - began, SOON)
     assert verb.returncode == 130
     assert said.splitlines()[-1] == f"error: {teaching.pull_interrupted(f'blazar pull {HUB}')}"
     log = rig.daemon.run_dir / "daemon.log"
@@ -288,6 +301,7 @@ def test_h9_ctrl_c_on_the_verb_leaves_with_130_and_stops_the_daemon_s_pull(rig: 
 def test_h9_an_order_to_end_says_what_is_kept(tmp_path: Path, data: bytes, running: bool) -> None:
     """As Ctrl-C, with the code that shells have for it; the same words go on from there."""
     rig = Rig(tmp_path, data)
+    rig.spoil(Fault(rate=LONG))
     try:
         if running:
             rig.daemon.start()
@@ -312,6 +326,7 @@ def test_h9_an_order_to_end_says_what_is_kept(tmp_path: Path, data: bytes, runni
 
 def test_a_verb_whose_daemon_stops_says_what_is_kept(rig: Rig) -> None:
     """Killed or told to: the same words go on from there."""
+    rig.spoil(Fault(rate=LONG))
     words = [sys.executable, "-m", "blazar", "pull", HUB]
     with subprocess.Popen(
         words, env=rig.daemon.env, cwd=rig.daemon.home, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
@@ -326,6 +341,7 @@ def test_a_verb_whose_daemon_stops_says_what_is_kept(rig: Rig) -> None:
 def test_h9_without_a_daemon_the_verb_does_it(tmp_path: Path, data: bytes) -> None:
     """Ctrl-C within a second or so; a second process that wants the same waits for the first, and finds the file."""
     rig = Rig(tmp_path, data)
+    rig.spoil(Fault(rate=LONG))
     try:
         words = [sys.executable, "-m", "blazar", "pull", HUB]
         with subprocess.Popen(
@@ -335,12 +351,13 @@ def test_h9_without_a_daemon_the_verb_does_it(tmp_path: Path, data: bytes) -> No
             began = time.monotonic()
             verb.send_signal(signal.SIGINT)
             _, said = verb.communicate(timeout=WATCHDOG)
-        assert time.monotonic() - began < SOON
+        assert in_time(time.monotonic() - began, SOON)
         assert (verb.returncode, said.splitlines()[-1]) == (
             130,
             f"error: {teaching.pull_interrupted(f'blazar pull {HUB}')}",
         )
         sent = rig.stored.sent
+        rig.spoil(Fault(rate=SLOW))
         both = [
             subprocess.Popen(
                 words, env=rig.daemon.env, cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True

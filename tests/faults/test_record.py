@@ -129,7 +129,8 @@ def test_watch_follows_a_daemon_that_is_restarted(stub_daemon: StubDaemon, tmp_p
         try:
 
             def seen(kind: str) -> int:
-                return sum(row.get("kind") == kind for row in map(json.loads, told.read_text().splitlines()))
+                whole = [line for line in told.read_text().splitlines(keepends=True) if line.endswith("\n")]
+                return sum(row.get("kind") == kind for row in map(json.loads, whole))
 
             assert wait_until(
                 lambda: chat(daemon).status == 200 and daemon.must("evict", "m") and seen("serving"), WATCHDOG

@@ -12,7 +12,7 @@ from typing import Any
 from tests.faults.conftest import StubDaemon
 from tests.faults.streams import PATHS, RawClient, body_for
 from tests.support.archives import Entry, digest, write_tar
-from tests.support.daemon import WATCHDOG, Daemon, wait_until
+from tests.support.daemon import WATCHDOG, Daemon, paused, wait_until
 from tests.support.engine import stub_server
 
 BASE = "spawn_mem_guard = false\nslots = 1\n"
@@ -82,6 +82,11 @@ def running(daemon: Daemon, key: str = "") -> dict[str, dict[str, Any]]:
     return {row["key"]: row for row in daemon.ask("GET", "/api/ps", headers=headers).json()["models"]}
 
 
+def window_of(daemon: Daemon) -> int:
+    """Of the child that runs `m`; 0 while it is being exchanged and none does."""
+    return int(running(daemon).get("m", {}).get("context_length") or 0)
+
+
 def config_of(daemon: Daemon, key: str = "") -> dict[str, Any]:
     headers = {"authorization": f"Bearer {key}"} if key else None
     shown: dict[str, Any] = daemon.ask("GET", "/api/config", headers=headers).json()
@@ -124,7 +129,7 @@ def test_a_changed_override_replaces_that_child_and_no_other(stub_daemon: StubDa
 def test_a_child_is_told_apart_from_what_the_file_says_now(stub_daemon: StubDaemon) -> None:
     """While a busy child keeps the old words, explain shows what its successor is told (case I12)."""
     daemon = stub_daemon(config="slots = 1\n[model_overrides.m]\nctx = 256\n")
-    with RawClient(daemon.port, PATHS["openai"], body_for("stub:tokens=200 stub:interval_ms=50")) as client:
+    with RawClient(daemon.port, PATHS["openai"], body_for("stub:tokens=100000 stub:interval_ms=50")) as client:
         client.read_until(b"\n\n")
         daemon.config_file.write_text(BASE + '[model_overrides.m]\nctx = 512\n[engine_env]\nSECRET = "s3cr3t"\n')
         hang_up(daemon)
@@ -172,10 +177,11 @@ def test_an_answer_under_way_is_unharmed(stub_daemon: StubDaemon) -> None:
         with RawClient(daemon.port, PATHS["openai"], body_for("stub:tokens=60 stub:interval_ms=25")) as client:
             client.read_until(b"\n\n")
             pid = running(daemon)["m"]["pid"]
-            daemon.config_file.write_text(BASE + "[model_overrides.m]\nctx = 512\n")
-            hang_up(daemon)
-            ears.wait("config_reloaded")
-            assert wait_until(lambda: "replaced" in " ".join(running(daemon)["m"]["notes"]), WATCHDOG)
+            with paused(pid):
+                daemon.config_file.write_text(BASE + "[model_overrides.m]\nctx = 512\n")
+                hang_up(daemon)
+                ears.wait("config_reloaded")
+                assert wait_until(lambda: "replaced" in " ".join(running(daemon)["m"]["notes"]), WATCHDOG)
             assert b"[DONE]" in client.read_all()
         assert ears.wait("evicted")["cause"] == "reload"
         assert chat(daemon) == 200
@@ -268,7 +274,7 @@ def test_a_file_that_is_written_again_and_again_settles_on_its_last(stub_daemon:
         wanted = {"m": {"ctx": 400}}
         assert wait_until(lambda: config_of(daemon)["values"]["model_overrides"] == wanted, WATCHDOG)
         # A request that comes between the new values and the look at the children is still the old child's.
-        assert wait_until(lambda: chat(daemon) == 200 and running(daemon)["m"]["context_length"] == 400, WATCHDOG)
+        assert wait_until(lambda: chat(daemon) == 200 and window_of(daemon) == 400, WATCHDOG)
         assert len(ears.of("loading")) <= 3
         assert len(ears.of("config_reloaded")) + len(ears.of("config_refused")) <= 7
 
@@ -343,7 +349,7 @@ def test_a_storm_of_changes_ends_with_the_last_one(stub_daemon: StubDaemon) -> N
     hang_up(daemon)
     assert wait_until(lambda: explain_window(daemon) == 480, WATCHDOG)
     assert chat(daemon) == 200
-    assert wait_until(lambda: chat(daemon) == 200 and running(daemon)["m"]["context_length"] == 480, WATCHDOG)
+    assert wait_until(lambda: chat(daemon) == 200 and window_of(daemon) == 480, WATCHDOG)
     assert len(daemon.children()) == 1
     assert "Traceback" not in (daemon.run_dir / "daemon.log").read_text()
 

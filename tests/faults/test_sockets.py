@@ -10,7 +10,7 @@ import pytest
 
 from tests.faults.conftest import StubDaemon
 from tests.faults.streams import PATHS, RawClient, body_for
-from tests.support.daemon import Daemon, alive, wait_until
+from tests.support.daemon import WATCHDOG, Daemon, alive, wait_until
 from tests.support.engine import recorded, stub_server
 from tests.support.gguf_files import tiny
 
@@ -72,7 +72,7 @@ def test_a_killed_daemon_leaves_no_socket_after_the_next_start(stub_daemon: Stub
     assert answered(daemon) == 200
     (child,) = daemon.children()
     daemon.kill()
-    assert wait_until(lambda: not alive(child), 30)
+    assert wait_until(lambda: not alive(child), WATCHDOG)
     assert len(sockets(daemon)) == 1
     daemon.start()
     assert sockets(daemon) == []
@@ -88,7 +88,7 @@ def test_a_child_that_dies_is_replaced_on_the_same_path(stub_daemon: StubDaemon)
     assert answered(daemon) == 200
     (child,) = daemon.children()
     os.kill(child, signal.SIGKILL)
-    assert wait_until(lambda: answered(daemon) == 200, 30)
+    assert wait_until(lambda: answered(daemon) == 200, WATCHDOG)
     assert daemon.children() != [child]
     assert len(sockets(daemon)) == 1
 

@@ -6,14 +6,18 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
-from contextlib import closing, suppress
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 WATCHDOG = 120.0
 """Seconds after which waiting is a failure; figures belong to the bench (D27)."""
+
+BARE_START = 0.1
+"""Seconds that an idle machine takes for an interpreter which imports what every verb does."""
 
 NOBODY = "http://127.0.0.1:9"
 """A test asks no host of releases but its own."""
@@ -150,14 +154,21 @@ class Daemon:
 
 def wait_until(holds: Any, seconds: float) -> bool:
     """Poll a condition about another process; true as soon as it holds, false at the watchdog's end."""
-    import time
-
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if holds():
             return True
         time.sleep(0.02)
     return False
+
+
+def in_time(took: float, seconds: float) -> bool:
+    """Whether something that is promised within so many seconds kept it; on a machine that is as slow as it is just now."""
+    if took < seconds:
+        return True
+    began = time.monotonic()
+    subprocess.run([sys.executable, "-c", "import asyncio, http.client"], check=True, timeout=WATCHDOG)
+    return took < seconds * (time.monotonic() - began) / BARE_START
 
 
 def stat_of(pid: int) -> list[str] | None:
@@ -172,6 +183,17 @@ def alive(pid: int) -> bool:
     """Whether the process exists and is no zombie."""
     fields = stat_of(pid)
     return fields is not None and fields[0] != "Z"
+
+
+@contextmanager
+def paused(pid: int) -> Iterator[None]:
+    """A child that is stopped meanwhile: what it answers cannot come to its end before something else has happened."""
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
 
 
 def _asked_for_help(pid: int) -> bool:

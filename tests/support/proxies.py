@@ -37,6 +37,7 @@ class Relay:
         self.tunnels: list[str] = []
         self.relayed = 0
         """Bytes that came from behind it."""
+        self._counting = threading.Lock()
         relay = self
 
         class Handler(StreamRequestHandler):
@@ -71,5 +72,6 @@ class Relay:
                 if not data:
                     return
                 if ready is behind:
-                    self.relayed += len(data)
+                    with self._counting:  # several tunnels at once
+                        self.relayed += len(data)
                 (front if ready is behind else behind).sendall(data)

@@ -16,6 +16,8 @@ from tests.support.gguf_files import Gguf
 from tests.support.outflow import Outflow
 from tests.support.registry_faults import Faults, Serving, Stored
 
+WATCHDOG = 60.0
+
 
 class Asked(NamedTuple):
     """One request as it came."""
@@ -70,6 +72,7 @@ class Registry:
         self.tunnels: list[str] = []
         self.faults = Faults()
         self.closed = threading.Event()
+        self._came = threading.Condition()
         registry = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -105,6 +108,12 @@ class Registry:
     def paths(self) -> list[str]:
         return [asked.path for asked in self.asked]
 
+    def heard(self, count: int) -> list[str]:
+        """The same, once so many have come: who gave up on an answer may be done before its question was read."""
+        with self._came:
+            self._came.wait_for(lambda: len(self.asked) >= count, WATCHDOG)
+            return self.paths()
+
     def find(self, asked: Asked) -> Given:
         """What is answered; subclasses know more."""
         path = unquote(urlsplit(asked.path).path)
@@ -114,7 +123,9 @@ class Registry:
         asked = Asked(
             request.path, {name.lower(): value for name, value in request.headers.items()}, request.command or "GET"
         )
-        self.asked.append(asked)
+        with self._came:
+            self.asked.append(asked)
+            self._came.notify_all()
         fault = self.faults.take(unquote(urlsplit(asked.path).path))
         if fault is not None and (fault.status or fault.redirect):
             location = (("location", fault.redirect),) if fault.redirect else ()

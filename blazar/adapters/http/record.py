@@ -119,8 +119,8 @@ class RequestRecord:
         if isinstance(error, OverQuota):
             self.note(self.started, "over_quota", limit=error.limit)
 
-    def served(self, method: str, path: str, dialect: str, peer: str, end: float) -> Served:
-        """Everything that is told of it once it has ended."""
+    def served(self, method: str, path: str, dialect: str, peer: str, end: float, *, ended: float = 0.0) -> Served:
+        """Everything that is told of it once it has ended: at `end`, monotonic, which was `ended` in Unix time (0: now)."""
         started, stream = self.started, self.stream
         first = self.first_word if stream else self.first_byte
         return Served(
@@ -155,6 +155,7 @@ class RequestRecord:
             wait_bound=self.wait_bound,
             left=self.left,
             accepted=self.accepted,
+            ended=ended,
         )
 
 

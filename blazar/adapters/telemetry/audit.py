@@ -132,7 +132,7 @@ class AuditLog:
     def on_served(self, served: Served) -> None:
         """Hand one request over; other requests than generations are nobody's business, nor is what had no place at a model."""
         if _computed(served) and served.method == "POST" and served.path.partition("?")[0] in GENERATION:
-            self._flusher.put((self._wall(), served))
+            self._flusher.put((served.ended or self._wall(), served))
 
     async def aclose(self) -> None:
         """Write what is there and let go of the file."""

@@ -101,7 +101,7 @@ class DaemonLog:
     def on_served(self, served: Served) -> None:
         """The access line of one request, formatted off the hot path."""
         if self._tells_access:
-            self._to_file.put(Access(self._clock.wall(), served))
+            self._to_file.put(Access(served.ended or self._clock.wall(), served))
 
     def close(self) -> None:
         """Write what is there, give the root logger back."""

@@ -76,7 +76,7 @@ class OtlpExport:
         if len(self._gathered) >= BOUND:
             self.dropped += 1
         else:
-            self._gathered.append(Kept(self._clock.wall(), served))
+            self._gathered.append(Kept(served.ended or self._clock.wall(), served))
 
     async def start(self) -> None:
         """Begin to send."""

@@ -32,7 +32,7 @@ class RecentRequests(Requests):
         """One more has ended."""
         if len(served.path) > LONGEST or len(served.model) > LONGEST_NAME or served.notes or served.warnings:
             served = _bounded(served)
-        (self._about if served.model else self._others).append(Kept(self._wall(), served))
+        (self._about if served.model else self._others).append(Kept(served.ended or self._wall(), served))
 
     def newest_first(self) -> Sequence[Kept]:
         if self.on_read is not None:

@@ -49,6 +49,8 @@ class Served(NamedTuple):
     """Its client went before the answer had ended; a stream's `status` was told before."""
     accepted: bool = False
     """What it asked for is done in the background, and told of for itself."""
+    ended: float = 0.0
+    """When, in Unix time: it may be told later. 0: now."""
 
     @property
     def outcome(self) -> str:

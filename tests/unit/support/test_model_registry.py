@@ -24,7 +24,7 @@ def registry() -> Iterator[ModelRegistry]:
     server.close()
 
 
-def asked(url: str, timeout: float = 2.0, **headers: str) -> tuple[int, bytes]:
+def asked(url: str, timeout: float = 20.0, **headers: str) -> tuple[int, bytes]:
     request = urllib.request.Request(url, headers=headers)
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with closing(opener.open(request, timeout=timeout)) as answer:
@@ -114,5 +114,5 @@ def test_silence(registry: ModelRegistry, where: str) -> None:
     repo = registry.publish_hub("me/m", {"m.gguf": DATA})
     registry.spoil(repo.files["m.gguf"].digest, Fault(stall=where, after=10, times=1))
     with pytest.raises(TimeoutError):
-        asked(registry.file_url("me/m", "m.gguf"), 0.1)
+        asked(registry.file_url("me/m", "m.gguf"), 0.5)
     assert asked(registry.file_url("me/m", "m.gguf"))[1] == DATA

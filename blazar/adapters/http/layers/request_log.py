@@ -38,7 +38,7 @@ def request_log(app: App, doors: Doors) -> App:
     """Wrap `app` in the request boundary."""
     boot = doors.entropy.token(4)  # tells two runs of the daemon apart in one log
     numbers = count(1)
-    now = doors.clock.now
+    now, wall = doors.clock.now, doors.clock.wall
 
     async def layer(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -60,7 +60,7 @@ def request_log(app: App, doors: Doors) -> App:
             if not watch.begun:
                 await refuse(scope, watch, Fault(teaching.internal(trace)))
         finally:
-            doors.meter.on_ended(partial(_served, scope, record, now()))
+            doors.meter.on_ended(partial(_served, scope, record, now(), wall()))
 
     return layer
 
@@ -92,8 +92,8 @@ class _Watch:
         return self.send(message)
 
 
-def _served(scope: Scope, record: RequestRecord, end: float) -> Served:
+def _served(scope: Scope, record: RequestRecord, end: float, ended: float) -> Served:
     path: str = scope["path"]
     client = scope.get("client")
     dialect = record.dialect or dialect_of(path).value
-    return record.served(scope.get("method", "WEBSOCKET"), path, dialect, client[0] if client else "", end)
+    return record.served(scope.get("method", "WEBSOCKET"), path, dialect, client[0] if client else "", end, ended=ended)

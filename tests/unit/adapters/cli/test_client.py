@@ -94,11 +94,11 @@ def test_nobody_there_is_unreachable(free_port: int) -> None:
 
 
 @pytest.fixture
-def free_port() -> int:
-    """A port that nobody listens on."""
+def free_port() -> Iterator[int]:
+    """A port that nobody listens on, nor gets as long as the test runs."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
-        return int(held.getsockname()[1])
+        yield int(held.getsockname()[1])
 
 
 @pytest.mark.parametrize("host", ["a..b", "x" * 64, "\udcff"])

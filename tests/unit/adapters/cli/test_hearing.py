@@ -73,5 +73,6 @@ def test_leaving_does_not_wait_for_the_next_event(stub: StubDaemon):
     ear = Ear(lambda: DaemonClient(stub.url), PATH)
     assert ear.heard.get(timeout=60).up
     ear.close()
+    ear._thread.join(30)  # a fraction of what the daemon is silent for
     assert not ear._thread.is_alive()
     hold.set()

@@ -386,12 +386,11 @@ def test_nothing_listening_is_a_fault() -> None:
     """A refused connection is the child's death, not an OSError."""
 
     async def main() -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        pool = ChildPool("127.0.0.1", port, "", "m")
-        assert isinstance((await ask(pool)).fault, Refused)
-        await pool.aclose()
+        with socket.socket() as held:  # bound and not listening: nobody else gets the port meanwhile
+            held.bind(("127.0.0.1", 0))
+            pool = ChildPool("127.0.0.1", held.getsockname()[1], "", "m")
+            assert isinstance((await ask(pool)).fault, Refused)
+            await pool.aclose()
 
     asyncio.run(main())
 

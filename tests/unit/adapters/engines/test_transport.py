@@ -152,14 +152,14 @@ def test_nothing_listening_is_a_connect_error() -> None:
     """A refused connection reads as httpx users expect."""
 
     async def main() -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        pool = ChildPool("127.0.0.1", port, "", "m")
-        async with httpx.AsyncClient(transport=ChildTransport(pool), base_url="http://c", trust_env=False) as client:
-            with pytest.raises(httpx.ConnectError):
-                await client.get("/")
-        await pool.aclose()
+        with socket.socket() as held:  # bound and not listening: nobody else gets the port meanwhile
+            held.bind(("127.0.0.1", 0))
+            pool = ChildPool("127.0.0.1", held.getsockname()[1], "", "m")
+            transport = ChildTransport(pool)
+            async with httpx.AsyncClient(transport=transport, base_url="http://c", trust_env=False) as client:
+                with pytest.raises(httpx.ConnectError):
+                    await client.get("/")
+            await pool.aclose()
 
     asyncio.run(main())
 

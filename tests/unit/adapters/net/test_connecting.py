@@ -260,7 +260,7 @@ def test_a_proxy_that_cannot_be_reached_is_told_at_once(
 @pytest.mark.parametrize("way", ["judged", "inside", "ours", "proxy", "resolver"])
 def test_a_stop_reaches_a_dial(monkeypatch: pytest.MonkeyPatch, names: Names, way: str) -> None:
     """By whichever way it is dialled, and while its name is looked up: no address is tried after it."""
-    begun, end, dials = Event(), Event(), list[str]()
+    begun, end, dials, before = Event(), Event(), list[str](), set(threading.enumerate())
 
     def stand(self: object, host: str, *rest: object) -> connecting.httpcore.NetworkStream:
         del self, rest
@@ -293,7 +293,7 @@ def test_a_stop_reaches_a_dial(monkeypatch: pytest.MonkeyPatch, names: Names, wa
             web.json(web.base + "/x", "it")
         assert not end.is_set()
         stopping.join(30)
-        (dial,) = [thread for thread in threading.enumerate() if thread.name == "dial"]
+        (dial,) = [thread for thread in set(threading.enumerate()) - before if thread.name == "dial"]
         end.set()
         dial.join(30)
     assert len(dials) == 1

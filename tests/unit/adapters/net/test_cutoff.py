@@ -84,9 +84,9 @@ def test_the_first_reason_counts(pair: tuple[socket.socket, socket.socket]) -> N
 
 def test_a_rest_is_not_counted_and_ends_with_it() -> None:
     """Who waits for a registry waits for its sake; a stop wakes them with its reason."""
-    cutoff = Cutoff(0.05, lambda _: Busy("late", 1))
+    cutoff = Cutoff(1.0, lambda _: Busy("late", 1))
     cutoff.check()
-    cutoff.rest(0.2)
+    cutoff.rest(1.5)
     cutoff.check()
     cutoff.end(Busy("stopped", 1))
     with pytest.raises(Busy, match="stopped"):

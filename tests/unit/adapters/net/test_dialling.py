@@ -83,10 +83,10 @@ def test_what_comes_of_it_is_whoever_waits_s(dial: Dial, secs: float | None) -> 
 
 def test_what_a_dial_raises_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     """As without a thread."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    with pytest.raises(httpcore.ConnectError):
-        Dialler(lambda: None).connect_tcp("127.0.0.1", port, 5.0)
+    with socket.socket() as held:  # bound and not listening: nobody else gets the port meanwhile
+        held.bind(("127.0.0.1", 0))
+        with pytest.raises(httpcore.ConnectError):
+            Dialler(lambda: None).connect_tcp("127.0.0.1", held.getsockname()[1], SOON)
 
 
 def test_one_that_comes_in_the_last_moment_is_closed(dial: Dial, monkeypatch: pytest.MonkeyPatch) -> None:

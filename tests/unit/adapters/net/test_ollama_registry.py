@@ -1,7 +1,6 @@
 """A tag and what lies beside it."""
 
 import json
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -309,11 +308,9 @@ def test_a_stop_ends_the_waiting_for_a_registry(models: ModelRegistry) -> None:
         asked = pool.submit(asking.parcel, PULLED)
         while at not in models.paths():
             assert not asked.done()
-        began = time.monotonic()
         asking.stop(Busy("stopped", 1))
         with pytest.raises(Busy, match="stopped"):
             asked.result(10)
-        assert time.monotonic() - began < 2
 
 
 @pytest.mark.parametrize("kind", ["model", "template", "license"])

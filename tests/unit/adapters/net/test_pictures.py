@@ -158,9 +158,9 @@ def test_a_server_that_trickles_is_cut_off(dripping: str) -> None:
 
 def test_nobody_there(pictures: PublicPictures) -> None:
     """A port that is closed, a name that is none."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port = listening.getsockname()[1]
-    assert "could not be reached" in refusal(pictures, f"http://127.0.0.1:{port}/x")
+    with socket.socket() as held:  # bound and not listening: nobody else gets the port meanwhile
+        held.bind(("127.0.0.1", 0))
+        assert "could not be reached" in refusal(pictures, f"http://127.0.0.1:{held.getsockname()[1]}/x")
     assert "could not be reached" in refusal(pictures, f"http://{'a' * 300}/x")
     assert "was not fetched" in refusal(pictures, "http://127.0.0.1:99999/x")
 

@@ -11,7 +11,7 @@ from blazar.domain import teaching
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 TODAY, OLDER = GREETINGS
-QUICK = RpcWorkers(answer_secs=0.05)
+QUICK = RpcWorkers(answer_secs=0.3)
 PATIENT = RpcWorkers()
 
 

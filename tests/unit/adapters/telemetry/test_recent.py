@@ -16,6 +16,14 @@ def test_the_newest_come_first():
     assert (first.ended, first.at) == (EPOCH, EPOCH - 0.25)
 
 
+def test_what_is_told_late_keeps_its_own_time():
+    """What belongs to a request is found by it."""
+    recent = RecentRequests(FakeClock())
+    recent.on_served(a_served(ended=EPOCH - 5))
+    (kept,) = recent.newest_first()
+    assert (kept.ended, kept.at) == (EPOCH - 5, EPOCH - 5.25)
+
+
 def test_what_is_told_late_is_told_before_it_is_looked_up():
     """Whoever puts it off is asked for it first."""
     recent = RecentRequests(FakeClock())

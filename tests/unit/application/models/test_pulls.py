@@ -133,7 +133,12 @@ def test_mere_progress_is_gathered_to_ten_lines_a_second() -> None:
     gates = [Event() for _ in range(4)]
     for gate, done in zip(gates, (10, 20, 30, 100), strict=True):
         steps += [of(done), gate]
-    rig = Rig(ScriptedPull([*steps, WRITING], a_model("tiny")))
+    pull = ScriptedPull([*steps, WRITING], a_model("tiny"))
+    rig = Rig(pull)
+
+    async def told_up_to(gate: Event) -> None:
+        while pull._waits is not gate:
+            await asyncio.sleep(0.001)
 
     async def silent(watching: Watching) -> None:
         task = asyncio.ensure_future(watching.next())
@@ -147,10 +152,12 @@ def test_mere_progress_is_gathered_to_ten_lines_a_second() -> None:
         await silent(watching)
         gates[0].set()
         gates[1].set()
+        await told_up_to(gates[2])
         await silent(watching)
         await rig.clock.advance(BETWEEN_SECS)
         assert await watching.next() == of(30)
         gates[2].set()
+        await told_up_to(gates[3])
         await silent(watching)  # the end of a file, too: a folder has hundreds of them
         await rig.clock.advance(BETWEEN_SECS)
         assert await watching.next() == of(100)

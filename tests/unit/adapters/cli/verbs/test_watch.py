@@ -129,8 +129,12 @@ def test_ctrl_c_is_130(cli: Cli, root: FakeRoot, stub: StubDaemon, monkeypatch: 
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Watching, "step", interrupted)
+    before = set(threading.enumerate())
     assert cli("watch").code == 130
-    assert not any(thread.name == "events" for thread in threading.enumerate())
+    for thread in set(threading.enumerate()) - before:
+        if thread.name == "events":
+            thread.join(30)
+            assert not thread.is_alive()
 
 
 def test_who_is_not_there_or_refuses_says_so_at_once(cli: Cli, root: FakeRoot, stub: StubDaemon):

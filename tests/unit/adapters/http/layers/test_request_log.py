@@ -54,7 +54,7 @@ def test_the_meter_hears_of_each_request() -> None:
     (served,) = parts.meter.served  # type: ignore[attr-defined]
     assert (served.method, served.path, served.status, served.dialect) == ("POST", "/api/chat", 200, "ollama")
     assert (served.model, served.prompt_tokens, served.seconds, served.first_byte_seconds) == ("m", 7, 5.0, 2.0)
-    assert served.peer == "127.0.0.1"
+    assert (served.peer, served.ended) == ("127.0.0.1", parts.clock.wall())
 
 
 def test_a_shared_head_is_never_written_to() -> None:

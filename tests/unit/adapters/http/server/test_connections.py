@@ -126,7 +126,7 @@ def test_an_idle_connection_is_closed():
     """After `keep_alive_timeout` without a request, before the first one and after it."""
 
     async def go():
-        async with serving(plain, keep_alive_timeout=0.05) as (port, _):
+        async with serving(plain, keep_alive_timeout=0.5) as (port, _):
             for request in (b"", GET):
                 reader, writer = await asyncio.open_connection("127.0.0.1", port)
                 writer.write(request)
@@ -281,11 +281,11 @@ def test_a_client_that_reads_slowly_is_waited_for():
 
     async def go():
         left = asyncio.Event()
-        async with serving(endless(left), reader_patience=0.25, graceful_timeout=0.05) as (port, _):
+        async with serving(endless(left), reader_patience=0.75, graceful_timeout=0.05) as (port, _):
             reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**18)
             writer.write(GET)
             began = asyncio.get_running_loop().time()
-            while asyncio.get_running_loop().time() < began + 1.0:
+            while asyncio.get_running_loop().time() < began + 2.5:
                 await asyncio.wait_for(reader.readexactly(2**20), 20)
                 await asyncio.sleep(0.02)
             assert not left.is_set()
@@ -353,9 +353,9 @@ def test_a_head_that_trickles_is_no_request():
 
             sending = asyncio.create_task(trickle())
             try:
-                # A watchdog, ten times as long as the figure (D27).
+                # A watchdog, many times as long as the figure (D27).
                 with contextlib.suppress(ConnectionError):
-                    await asyncio.wait_for(reader.read(), 3)
+                    await asyncio.wait_for(reader.read(), 20)
             finally:
                 sending.cancel()
                 with contextlib.suppress(asyncio.CancelledError, ConnectionError):

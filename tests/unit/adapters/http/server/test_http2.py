@@ -163,24 +163,31 @@ def test_a_client_without_a_window_is_given_up_for_the_smallest_answer() -> None
 
 def test_a_client_that_takes_little_over_http2_is_waited_for() -> None:
     """As long as it takes anything at all between two looks: an answer may take many times the patience."""
+    said = b"slowly"
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": said, "more_body": False})
 
     async def go() -> bytes:
         got = b""
-        async with serving(short, reader_patience=1.0) as (port, _):
+        async with serving(app, reader_patience=1.2) as (port, _):
             client = Speaker(*await asyncio.open_connection("127.0.0.1", port), window=0)
             client.ask(1)
-            while len(got) < 2:
+            while len(got) < len(said):
                 heard = await client.hear()
                 taken = b"".join(event.data for event in heard if isinstance(event, h2.events.DataReceived))
                 got += taken
-                if len(got) < 2 and (taken or any(isinstance(event, h2.events.ResponseReceived) for event in heard)):
-                    await asyncio.sleep(0.6)
+                if len(got) < len(said) and (
+                    taken or any(isinstance(event, h2.events.ResponseReceived) for event in heard)
+                ):
+                    await asyncio.sleep(0.3)
                     client.h2.increment_flow_control_window(1, stream_id=1)
                     client.flush()
             await client.close()
         return got
 
-    assert asyncio.run(go()) == b"ok"
+    assert asyncio.run(go()) == said
 
 
 def test_a_connection_whose_last_stream_was_reset_is_idle() -> None:
@@ -191,7 +198,7 @@ def test_a_connection_whose_last_stream_was_reset_is_idle() -> None:
             pass
 
     async def go() -> None:
-        async with serving(never, keep_alive_timeout=0.05) as (port, _):
+        async with serving(never, keep_alive_timeout=0.5) as (port, _):
             client = Speaker(*await asyncio.open_connection("127.0.0.1", port))
             client.ask(1)
             await client.hear()
