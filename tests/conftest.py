@@ -5,6 +5,18 @@ import os
 from collections.abc import Generator, Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# How long an example takes is no finding on a machine that has other work as well. What is tried is the same every time, so that a
+# change is judged by what it changed; with BLAZAR_FUZZ=1 (`make fuzz`) it is something else each time.
+settings.register_profile(
+    "steady",
+    derandomize=os.environ.get("BLAZAR_FUZZ") != "1",
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("steady")
 
 MOST_WORKERS = 8
 """Each holds a third of a gigabyte of collected tests, and some start engines."""
